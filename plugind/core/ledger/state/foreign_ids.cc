@@ -19,10 +19,23 @@ std::optional<IommuGroupId> groupIn(const std::string& id) {
   return IommuGroupId(number);
 }
 
+/// Whatever a resource had since it has such ids: a reload may give it to another one.
+std::set<UnitId> devicesSince(const LedgerState& state, const ResourceName& resource) {
+  std::set<UnitId> devices;
+  const auto before = state.suspected.find(resource);
+  if (before != state.suspected.end()) devices = before->second;
+  const auto configured = state.catalog.resources.find(resource);
+  if (configured != state.catalog.resources.end()) {
+    devices.insert(configured->second.devices.begin(), configured->second.devices.end());
+  }
+  return devices;
+}
+
 }  // namespace
 
 bool isServed(const LedgerState& state, const ResourceName& resource) {
-  return configures(state.catalog, resource) || state.shown.contains(resource);
+  return configures(state.catalog, resource) || state.shown.contains(resource) ||
+         state.foreignIds.contains(resource);
 }
 
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id) {
@@ -72,6 +85,11 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     }
   }
   const auto before = std::exchange(state.foreignIds, std::move(found));
+  std::map<ResourceName, std::set<UnitId>> suspected;
+  for (const auto& [resource, ids] : state.foreignIds) {
+    suspected.emplace(resource, devicesSince(state, resource));
+  }
+  state.suspected = std::move(suspected);
   const auto tell = [&turn](const char* name, const ResourceName& resource,
                             const std::set<std::string>& ids) {
     JournalEvent event{.event = name, .time = turn.now.seconds(), .resource = resource};
@@ -89,13 +107,8 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
 }
 
 const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>& members) {
-  for (const auto& [resource, ids] : state.foreignIds) {
-    const auto configured = state.catalog.resources.find(resource);
-    if (configured == state.catalog.resources.end()) continue;
-    const auto& devices = configured->second.devices;
-    const bool meets = std::ranges::any_of(
-        members, [&](const UnitId& member) { return std::ranges::binary_search(devices, member); });
-    if (meets) return &resource;
+  for (const auto& [resource, devices] : state.suspected) {
+    if (meet(devices, members)) return &resource;
   }
   return nullptr;
 }

@@ -14,7 +14,7 @@ namespace vfiogate {
 /// allocated, as another plugin's may be of anything. Null: none.
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id);
 
-/// The resource is ours.
+/// The resource is ours, or was when the kubelet's ids under its name were read last.
 bool isServed(const LedgerState& state, const ResourceName& resource);
 
 /// A device of this node may be known to the kubelet by it: one that is here under any resource,
@@ -29,7 +29,8 @@ std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& re
 /// Notes which ids of our resources a version has that stand for nothing, and tells what changed.
 void noteForeignIds(Turn& turn, const CheckpointVersion& version);
 
-/// The resource with such an id to which one of these devices belongs: somebody may have it. Null:
+/// The resource with such an id to which one of these devices belongs, or did since it has that id:
+/// somebody may have it. Null:
 /// there is none.
 const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>& members);
 /// Why nothing of that resource is free for sure, for people.

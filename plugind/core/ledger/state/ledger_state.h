@@ -136,6 +136,8 @@ struct LedgerState {
 
   /// Ids under our resources, in the version read last, that stand for no device (foreign_ids.h).
   std::map<ResourceName, std::set<std::string>> foreignIds;
+  /// Of each of these resources the devices that it has had since.
+  std::map<ResourceName, std::set<UnitId>> suspected;
 
   /// Which kubelet had named the grants of privd's record at the start, by their references.
   std::map<std::string, KubeletIdentity> namedBefore;

@@ -248,5 +248,30 @@ TEST_F(LedgerCase, I1_WhoHasAnotherMemberOfAGroupHasTheGroup) {
   EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
 }
 
+TEST_F(BecomesOurs, I1_AnIdThatStandsForNothingStaysSoWhereItsResourceIsRenamed) {
+  remember("vfiogate.dev/other", "6f0c7a56-0000-4000-8000-00000000000a");
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "other", {at(kB)}), "foreign-ids");
+  node.settings.resources[1].name = test::resource("renamed");
+  reload();
+  EXPECT_FALSE(node.told("foreign-ids-gone"));
+  EXPECT_EQ(node.prepare("c1", "renamed", {at(kB)}), "foreign-ids");
+  node.entries.clear();
+  node.pass(2min);
+  EXPECT_TRUE(node.told("foreign-ids-gone"));
+  EXPECT_EQ(node.prepare("c1", "renamed", {at(kB)}), "granted");
+}
+
+TEST_F(BecomesOurs, I1_SoItIsOfADeviceThatAReloadMoves) {
+  remember("vfiogate.dev/other", "6f0c7a56-0000-4000-8000-00000000000a");
+  node.start();
+  node.settings.resources[1].select = *Selector::parse("address=" + std::string(kA));
+  node.offer("address=" + std::string(kB), "more").allocation.serve = Serve::kDra;
+  reload();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kB)}), "foreign-ids");
+  EXPECT_EQ(node.prepare("c1", "other", {at(kA)}), "foreign-ids");
+  EXPECT_EQ(node.prepare("c2", "gpu", {at(kC)}), "granted");
+}
+
 }  // namespace
 }  // namespace vfiogate
