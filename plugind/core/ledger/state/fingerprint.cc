@@ -72,7 +72,8 @@ bool areOfOneDevice(const Print& old, const Print& young) {
          });
 }
 
-/// " sub=10de:167c class=030000 rev=a1 type=1147": the type of a vGPU.
+/// " sub=10de:167c class=030000 rev=a1 type=1147": the type of a vGPU; of a virtual function that
+/// is none, "-".
 std::string fieldsOf(const PciDevice& device) {
   std::string text;
   if (device.subvendor && device.subdevice) {
@@ -80,7 +81,12 @@ std::string fieldsOf(const PciDevice& device) {
   }
   if (device.classCode) text += " class=" + hexDigits(*device.classCode, 6);
   if (device.revision) text += " rev=" + hexDigits(*device.revision, 2);
-  if (device.vgpuType) text += " type=" + std::to_string(*device.vgpuType);
+  const bool isVirtual = device.sriov == SriovRole::kVirtualFunction;
+  if (device.vgpuType) {
+    text += " type=" + std::to_string(*device.vgpuType);
+  } else if (isVirtual) {
+    text += " type=-";
+  }
   return text;
 }
 
@@ -139,12 +145,6 @@ std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set
   return text;
 }
 
-std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitId>& ids) {
-  std::string part;
-  for (const std::string& device : entriesOf(fingerprint)) {
-    const auto address = addressOf(device);
-    if (address && ids.contains(*address)) part += device + ";";
-  }
 std::string wentAlong(const std::string& fingerprint) {
   std::string marked;
   for (const std::string& device : entriesOf(fingerprint)) marked += device + kAlong + ";";
@@ -170,6 +170,12 @@ std::string withoutLost(const std::string& allocated, const HardwareFacts& prese
   return left;
 }
 
+std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitId>& ids) {
+  std::string part;
+  for (const std::string& device : entriesOf(fingerprint)) {
+    const auto address = addressOf(device);
+    if (address && ids.contains(*address)) part += device + ";";
+  }
   return part;
 }
 
@@ -181,18 +187,18 @@ std::set<UnitId> devicesIn(const std::string& fingerprint) {
   return found;
 }
 
-std::string hardwareText(const std::string& fingerprint, const UnitId& device) {
-  const std::string part = fingerprintPart(fingerprint, {device});
-  const auto begin = part.find(' ');
-  if (begin == std::string::npos) return "gone";
-  const auto end = std::min(part.find(" g", begin + 1), part.find(';'));
-  return part.substr(begin + 1, end - begin - 1);
 std::set<UnitId> askedIn(const std::string& fingerprint) {
   std::set<UnitId> asked = devicesIn(fingerprint);
   for (const UnitId& along : devicesIn(alongIn(fingerprint))) asked.erase(along);
   return asked;
 }
 
+std::string hardwareText(const std::string& fingerprint, const UnitId& device) {
+  const std::string part = fingerprintPart(fingerprint, {device});
+  const auto begin = part.find(' ');
+  if (begin == std::string::npos) return "gone";
+  const auto end = std::min(part.find(" g", begin + 1), part.find(';'));
+  return part.substr(begin + 1, end - begin - 1);
 }
 
 std::string byName(const std::string& fingerprint) {

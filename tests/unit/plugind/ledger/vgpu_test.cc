@@ -134,5 +134,38 @@ TEST_F(VgpuCase, I1_AProbeTellsWhetherOneThatIsLetGoIsOpen) {
   EXPECT_FALSE(node.told("unconfirmed"));
 }
 
+TEST_F(VgpuCase, I9_WhatIsNoVgpuAnyMoreIsOtherHardware) {
+  node.start();
+  hold("p1", "vgpu", {kOne});
+  PciDevice& one = node.hardware.device(kOne);
+  one.vgpuType.reset();
+  one.driver = "vfio-pci";
+  one.enableCount = 0;
+  node.use(100, GroupUse::kIdle);
+  node.see();
+  EXPECT_EQ(node.preStart("vgpu", {kOne}), "other-hardware");
+}
+
+TEST_F(VgpuCase, I9_WhatBecameAVgpuIsOtherHardware) {
+  PciDevice& one = node.hardware.device(kOne);
+  one.vgpuType.reset();
+  one.driver = "vfio-pci";
+  one.enableCount = 0;
+  node.use(100, GroupUse::kIdle);
+  node.start();
+  hold("p1", "vgpu", {kOne});
+  ASSERT_EQ(node.preStart("vgpu", {kOne}), "done");
+  set(kOne, 1147);
+  EXPECT_EQ(node.preStart("vgpu", {kOne}), "other-hardware");
+}
+
+// Of a plugind that wrote no type of a function without one nothing is known.
+TEST_F(VgpuCase, ATypeIsNotComparedWithAnOlderAnswerThatNamesNone) {
+  node.record("p1", "vgpu", {kOne});
+  node.entries.back().allocated = std::string(kOne) + " 10de:26b9 class=030000 g100 v- b1;";
+  node.start();
+  EXPECT_EQ(node.preStart("vgpu", {kOne}), "done");
+}
+
 }  // namespace
 }  // namespace vfiogate::test
