@@ -220,8 +220,7 @@ Effects Ledger::specWritten(const std::string& claimUid, bool written, const Mom
     for (const auto& [id, call] : state_.calls) {
       const bool waits = call.kind == CallKind::kPrepare && call.stage == CallStage::kWaitsSpec;
       if (!waits || call.prepare->claim.uid != claimUid) continue;
-      if (written) return grantCall(turn, id);
-      return refuseCall(turn, id, {"cdi", "the claim: its spec could not be written, cdi"});
+      return endWriting(turn, id, written);
     }
   });
 }

@@ -22,6 +22,8 @@ void judgeCall(Turn& turn, CallId id);
 void settleCall(Turn& turn, CallId id);
 /// Grants a call whose groups were all found good (rows 14, 15).
 void grantCall(Turn& turn, CallId id);
+/// The spec of a claim's call is on disk, or could not be written.
+void endWriting(Turn& turn, CallId id, bool written);
 /// Row 18 and every other refusal: each group returns to what it was before.
 void refuseCall(Turn& turn, CallId id, const Refusal& refusal);
 /// The call is answered without a response: a PreStart or an Unprepare that went well.

@@ -85,6 +85,14 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   return refuseBarred(device, readiness.bar);
 }
 
+/// Of all groups of a call. Null: each is good.
+std::optional<Refusal> judgeTakes(const LedgerState& state, const Call& call) {
+  for (const auto& [group, take] : call.groups) {
+    if (auto refusal = judgeTake(state, call, group, take)) return refusal;
+  }
+  return std::nullopt;
+}
+
 /// Rows 16 and 17: what a group turns into that was found open.
 void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
   if (!take.reading || take.reading->answer != GroupReading::Answer::kSeen) return;
@@ -174,12 +182,7 @@ bool keep(Turn& turn, HolderRecord fresh) {
 void settleCall(Turn& turn, CallId id) {
   Call& call = turn.state.calls.at(id);
   if (call.kind == CallKind::kUnprepare) return settleUnprepare(turn, id);
-  std::optional<Refusal> refusal;
-  for (const auto& [group, take] : call.groups) {
-    auto one = judgeTake(turn.state, call, group, take);
-    if (one && !refusal) refusal = std::move(one);
-  }
-  if (refusal) {
+  if (const auto refusal = judgeTakes(turn.state, call)) {
     // Refused first: while it is in `taking`, its own groups would not meet their records.
     const auto groups = call.groups;
     refuseCall(turn, id, *refusal);
@@ -192,6 +195,17 @@ void settleCall(Turn& turn, CallId id) {
     turn.out.specsToWrite.push_back(call.prepare->claim);
     return;
   }
+  grantCall(turn, id);
+}
+
+void endWriting(Turn& turn, CallId id, bool written) {
+  const Call& call = turn.state.calls.at(id);
+  if (!written) {
+    return refuseCall(turn, id, {"cdi", "the claim: its spec could not be written, cdi"});
+  }
+  // Row 18 again: it took a while.
+  const auto refusal = call.again ? std::nullopt : judgeTakes(turn.state, call);
+  if (refusal) return refuseCall(turn, id, *refusal);
   grantCall(turn, id);
 }
 

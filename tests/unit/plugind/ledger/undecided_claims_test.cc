@@ -1,0 +1,66 @@
+// What becomes of a claim between its request and the answer, and of its spec.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/plugind/ledger/ledger_case.h"
+
+namespace vfiogate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::at;
+using test::kA;
+using test::kB;
+using test::kC;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// Intel's devices are excluded.
+class UndecidedClaims : public test::LedgerCase {
+protected:
+  UndecidedClaims() { node.settings.exclude.push_back(*Selector::parse("vendor=8086")); }
+
+  void answer(std::optional<CallId> call) {
+    node.run(node.ledger.groupRead(kGroup, node.reread(kGroup), call, node.now));
+  }
+  void written(bool good = true) { node.run(node.ledger.specWritten("c1", good, node.now)); }
+  void unlinked(bool good = true) { node.run(node.ledger.specUnlinked("c1", good, node.now)); }
+  /// The API server says that the claim is gone.
+  void checkGone() { node.run(node.ledger.claimChecked("c1", false, node.now)); }
+  /// In a's place, as privd tells.
+  void makeNic() {
+    PciDevice& device = node.hardware.device(kA);
+    device.vendor = std::uint16_t{0x8086};
+    device.device = std::uint16_t{0x1572};
+    device.classCode = 0x020000;
+    node.see();
+  }
+  void reload() {
+    node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
+                                      node.facts.specs, node.now));
+  }
+  /// A Prepare of a that waits for its spec, which is written as far as the disk goes.
+  CallId askWithSpec() {
+    node.start();
+    node.writesSpecs = false;
+    return node.askPrepare("c1", "gpu", {at(kA)});
+  }
+
+  static constexpr IommuGroupId kGroup{31};
+};
+
+// Row 18: named for somebody else.
+TEST_F(UndecidedClaims, I1_WhoIsNamedWhileASpecIsWrittenHasTheGroup) {
+  const CallId call = askWithSpec();
+  node.record("p1", "other", {kB});
+  node.write();
+  written();
+  EXPECT_EQ(node.outcome(call), "group-allocated");
+  EXPECT_THAT(node.ledger.state().records, SizeIs(1));
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+}
+
+}  // namespace
+}  // namespace vfiogate
