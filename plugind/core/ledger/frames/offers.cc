@@ -57,22 +57,9 @@ std::optional<Bar> barOfSize(const LedgerState& state, const Offer& offer) {
   return bar ? std::optional(Bar{bar->reason, bar->text}) : std::nullopt;
 }
 
-/// What the configuration has against the devices. Of a set: one is excluded, or no endpoint. Of
-/// others, which a record may have that are in no resource now: one is excluded, or may be.
-std::optional<Bar> barOfLeftOut(const LedgerState& state, const Offer& offer) {
-  for (const UnitId& id : offer.ids) {
-    const auto found = state.catalog.leftOut.find(id);
-    if (found == state.catalog.leftOut.end()) continue;
-    const auto& [reason, text] = found->second;
-    const bool barred = !offer.set.empty() || reason == kExcluded || reason == kSerialUnknown;
-    if (barred) return Bar{reason, text};
-  }
-  return std::nullopt;
-}
-
 void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
-    auto bar = barOfLeftOut(state, offer);
+    auto bar = barOfLeftOut(state, offer.ids, offer.set);
     if (!bar) bar = barOfSize(state, offer);
     if (bar) {
       offer.readiness = {Readiness::kBad, *bar};
@@ -105,15 +92,35 @@ bool hasStill(const LedgerState& state, const PrepareRequest& request, const Res
   return !hasSets(state.catalog, resource) && hasDevice(state.catalog, resource, id);
 }
 
-Refusal refuseMoved(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
-  const auto why = state.catalog.leftOut.find(id);
-  return refuse({id, groupNumber(state, {id})},
-                "is not in " + resource.str() + " any more" +
-                    (why == state.catalog.leftOut.end() ? "" : ": " + why->second.text),
-                "not-served");
+}  // namespace
+
+std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>& ids,
+                                const std::string& set) {
+  for (const UnitId& id : ids) {
+    const auto found = state.catalog.leftOut.find(id);
+    if (found == state.catalog.leftOut.end()) continue;
+    const auto& [reason, text] = found->second;
+    const bool barred = !set.empty() || reason == kExcluded || reason == kSerialUnknown;
+    if (barred) return Bar{reason, text};
+  }
+  return std::nullopt;
 }
 
-}  // namespace
+std::optional<Refusal> refuseMoved(const LedgerState& state, const PrepareRequest& request,
+                                   const std::set<UnitId>& ids) {
+  for (const auto& [resource, devices] : request.devices) {
+    for (const UnitId& id : devices) {
+      const bool asked = ids.contains(id) && isPresent(state.hardware.snapshot, id);
+      if (!asked || hasStill(state, request, resource, id)) continue;
+      const auto why = state.catalog.leftOut.find(id);
+      return refuse({id, groupNumber(state, {id})},
+                    "is not in " + resource.str() + " any more" +
+                        (why == state.catalog.leftOut.end() ? "" : ": " + why->second.text),
+                    "not-served");
+    }
+  }
+  return std::nullopt;
+}
 
 AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource) {
   const auto found = state.catalog.resources.find(resource);
@@ -191,10 +198,7 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
       if (!servedByDra(state.catalog, resource)) {
         return Failure{refuseNotServed(state, resource, id)};
       }
-      const bool present = isPresent(state.hardware.snapshot, id);
-      if (present && !hasStill(state, request, resource, id)) {
-        return Failure{refuseMoved(state, resource, id)};
-      }
+      if (const auto moved = refuseMoved(state, request, {id})) return Failure{*moved};
       const auto set = request.sets.find(id);
       addTo(offers, state, resource, id, set == request.sets.end() ? std::string() : set->second);
     }
@@ -203,7 +207,7 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
     return Failure{Refusal{"not-served", "the claim: none of its devices is ours, not-served"}};
   }
   for (Offer& offer : offers) {
-    const auto bar = barOfLeftOut(state, offer);
+    const auto bar = barOfLeftOut(state, offer.ids, offer.set);
     offer.readiness = bar ? GroupReadiness{Readiness::kBad, *bar}
                           : judgeForClaim(state.hardware, state.catalog, request, offer.ids);
   }

@@ -36,6 +36,13 @@ bool isReoffered(const HolderRecord& record, const Take& take) {
          meet(record.ids, take.ids);
 }
 
+/// Rows 3a and 11, by a configuration or news of the hardware that came while it was taken.
+std::optional<Refusal> refuseLeftOut(const LedgerState& state, const Call& call,
+                                     const RefusedDevice& device, const Take& take) {
+  if (const auto bar = barOfLeftOut(state, take.ids, take.set)) return refuseBarred(device, *bar);
+  return call.prepare ? refuseMoved(state, *call.prepare, take.ids) : std::nullopt;
+}
+
 /// Rows 14 to 18 for one group. Null: it is good.
 std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, IommuGroupId group,
                                  const Take& take) {
@@ -75,6 +82,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   }
   const HardwareFacts facts = rereadOf(state.hardware, take.reading->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
+  if (auto refusal = refuseLeftOut(state, call, device, take)) return refusal;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
   if (auto refusal = refuseUsed(state, device, *take.reading, holder)) return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);

@@ -62,5 +62,54 @@ TEST_F(UndecidedClaims, I1_WhoIsNamedWhileASpecIsWrittenHasTheGroup) {
   EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
 }
 
+TEST_F(UndecidedClaims, I9_WhatIsExcludedWhileItsSpecIsWrittenIsNotGranted) {
+  const CallId call = askWithSpec();
+  node.settings.exclude.push_back(*Selector::parse("address=" + std::string(kA)));
+  reload();
+  written();
+  EXPECT_NE(node.outcome(call), "granted");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+}
+
+TEST_F(UndecidedClaims, I9_NorIsWhatItsResourceHasNoMoreByThen) {
+  const CallId call = askWithSpec();
+  node.hardware.device(kA).device = std::uint16_t{0x2704};
+  node.see();
+  written();
+  EXPECT_EQ(node.outcome(call), "not-served");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// Row 11, of a request that is being decided.
+TEST_F(UndecidedClaims, I9_WhatIsExcludedWhileItIsTakenIsNotGranted) {
+  node.start();
+  node.answersQuestions = false;
+  const CallId pod = node.ask("gpu", {kC});
+  const CallId claim = node.askPrepare("c1", "gpu", {at(kA)});
+  for (const char* address : {kA, kC}) {
+    node.settings.exclude.push_back(*Selector::parse("address=" + std::string(address)));
+  }
+  reload();
+  answer(claim);
+  const IommuGroupId other(32);
+  node.run(node.ledger.groupRead(other, node.reread(other), pod, node.now));
+  EXPECT_EQ(node.outcome(pod), "not-viable:excluded");
+  EXPECT_EQ(node.outcome(claim), "not-viable:excluded");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+}
+
+// Section 13: nothing of that is against the device itself.
+TEST_F(UndecidedClaims, APodGetsWhatAReloadMovesWhileItIsTaken) {
+  node.start();
+  node.answersQuestions = false;
+  const CallId call = node.ask("gpu", {kA});
+  node.settings.resources[0].select = *Selector::parse("device=2700");
+  reload();
+  answer(call);
+  EXPECT_EQ(node.outcome(call), "granted");
+}
+
 }  // namespace
 }  // namespace vfiogate
