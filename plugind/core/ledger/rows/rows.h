@@ -118,6 +118,8 @@ void judgeUnprepare(Turn& turn, CallId id);
 void settleUnprepare(Turn& turn, CallId id);
 /// The spec is gone from disk, or could not be unlinked: what waited for it ends.
 void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked);
+/// Row 49: specs of refused calls that could not be unlinked while privd was away.
+void unlinkLeft(Turn& turn);
 /// Row 46: the API server was asked. `ours`: the claim is there and allocated to us.
 void checkClaim(Turn& turn, const std::string& claimUid, bool ours);
 /// Row 45: the next call that waited for one about this claim.

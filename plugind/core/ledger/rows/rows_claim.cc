@@ -1,6 +1,7 @@
 // Rows 6 and 42 to 46: claims of DRA.
 
 #include <algorithm>
+#include <utility>
 
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/rows.h"
@@ -191,9 +192,21 @@ void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked) {
     const bool lingered = record.state == HolderState::kLingering;
     endRecord(turn, i, asked ? "unprepared" : lingered ? "closed" : "claim-gone");
   }
+  if (unlinked) {
+    state.specsLeft.erase(claimUid);
+  } else if (recordsOf(state, claimUid).empty()) {
+    state.specsLeft.insert(claimUid);
+  }
   if (!asked) return;
   if (unlinked) return endCall(turn, *asked);
   refuseCall(turn, *asked, {"cdi", "the claim: its spec could not be unlinked, cdi"});
+}
+
+void unlinkLeft(Turn& turn) {
+  for (const std::string& claimUid : std::exchange(turn.state.specsLeft, {})) {
+    if (!recordsOf(turn.state, claimUid).empty()) continue;
+    turn.out.specsToUnlink.push_back({claimUid, {}, {}});
+  }
 }
 
 void checkClaim(Turn& turn, const std::string& claimUid, bool ours) {

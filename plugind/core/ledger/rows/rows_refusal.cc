@@ -72,8 +72,7 @@ void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
   turn.state.calls.erase(id);  // every group is what its records and marks say: `before`
   undoBinds(turn, call);
   // It may be there: the next plugind would take it for a holder's.
-  const bool spec = call.kind == CallKind::kPrepare && call.stage == CallStage::kWaitsSpec;
-  if (spec && !call.again) turn.out.specsToUnlink.push_back(call.prepare->claim);
+  if (call.specAsked) turn.out.specsToUnlink.push_back(call.prepare->claim);
   for (const auto& [group, take] : call.groups) {
     for (const UnitId& device : take.ids) {
       turn.state.refusals.insert_or_assign(device, LastRefusal{turn.now.seconds(), refusal});

@@ -87,6 +87,7 @@ struct Call {
   bool reconcileAsked = false;  ///< a reconcile inside this call was begun after it came
   bool reconcileMade = false;   ///< and is over
   bool again = false;           ///< row 6: prepared before, the spec is being re-made
+  bool specAsked = false;       ///< a spec was to be written that no record stands behind
   std::map<IommuGroupId, Take> groups;
   std::map<IommuGroupId, std::optional<GroupReading>> checks;  ///< of what is held: privd's answers
   bool checkedBound = false;  ///< of a PreStart: asked again after a bind

@@ -155,6 +155,7 @@ struct LedgerState {
   std::vector<HolderRecord> records;
   std::vector<GroupMark> marks;
   std::map<CallId, Call> calls;
+  std::set<std::string> specsLeft;  ///< of claims without a holder: could not be unlinked
   std::map<ResourceName, ShownResource> shown;
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
   bool tellAllocated = true;              ///< even if they are as before: privd is new

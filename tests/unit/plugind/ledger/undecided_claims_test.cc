@@ -81,6 +81,59 @@ TEST_F(UndecidedClaims, I9_NorIsWhatItsResourceHasNoMoreByThen) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// It would be a holder's after a restart.
+TEST_F(UndecidedClaims, I9_TheSpecOfARefusedPrepareIsUnlinked) {
+  const CallId call = askWithSpec();
+  node.run(node.ledger.privdWent(node.now));
+  written();
+  makeNic();
+  ASSERT_EQ(node.outcome(call), "not-served");
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+  if (node.unlinked.empty()) {
+    node.specs = {{{"c1", "ns", "claim-c1"}, {{test::resource("gpu"), {at(kA)}}}, {}}};
+  }
+  node.writesSpecs = true;
+  node.startAnew();
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "not-served");
+}
+
+TEST_F(UndecidedClaims, ASpecThatCouldNotBeUnlinkedIsUnlinkedWhenPrivdIsBack) {
+  for (const bool hungUp : {false, true}) {
+    test::LedgerNode one;
+    one.hardware = node.hardware;
+    one.settings = node.settings;
+    one.start();
+    one.writesSpecs = false;
+    const CallId call = one.askPrepare("c1", "gpu", {at(kA)});
+    one.run(one.ledger.privdWent(one.now));
+    if (hungUp) {
+      one.run(one.ledger.callCancelled(call, one.now));
+    } else {
+      one.pass(41s);
+      ASSERT_EQ(one.outcome(call), "privd-away");
+    }
+    ASSERT_THAT(one.unlinked, SizeIs(1));
+    one.run(one.ledger.specUnlinked("c1", false, one.now));
+    one.see();
+    EXPECT_THAT(one.unlinked, SizeIs(2));
+    one.run(one.ledger.specUnlinked("c1", true, one.now));
+    one.run(one.ledger.privdWent(one.now));
+    one.see();
+    EXPECT_THAT(one.unlinked, SizeIs(2)) << "it is gone";
+  }
+}
+
+TEST_F(UndecidedClaims, ASpecThatCouldNotBeUnlinkedIsKeptForWhoeverHasItByThen) {
+  const CallId call = askWithSpec();
+  node.run(node.ledger.callCancelled(call, node.now));
+  unlinked(false);
+  node.writesSpecs = true;
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  node.run(node.ledger.privdWent(node.now));
+  node.see();
+  EXPECT_THAT(node.unlinked, SizeIs(1));
+}
+
 // Row 11, of a request that is being decided.
 TEST_F(UndecidedClaims, I9_WhatIsExcludedWhileItIsTakenIsNotGranted) {
   node.start();
