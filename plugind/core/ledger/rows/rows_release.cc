@@ -56,25 +56,19 @@ bool waitsForUse(const LedgerState& state, const HolderRecord& record, Instant n
   return record.state == HolderState::kLingering || isLetGo(state, record, now);
 }
 
-/// Rows 25 to 30 of one record. True: it ended.
-bool settleRecord(Turn& turn, std::size_t index) {
+/// Rows 25 to 30 of one record: the reason for which it may end. Null: it may not.
+const char* endOf(Turn& turn, HolderRecord& record) {
   LedgerState& state = turn.state;
-  HolderRecord& record = state.records[index];
   const bool lingers = record.state == HolderState::kLingering;
-  if (!waitsForUse(state, record, turn.now.instant)) return false;
+  if (!waitsForUse(state, record, turn.now.instant)) return nullptr;
   if (!record.releasedAt) record.releasedAt = turn.now.instant;
-  if (takeMeeting(state, record.members) != nullptr) return false;
+  if (takeMeeting(state, record.members) != nullptr) return nullptr;
   const char* reason = lingers ? "closed" : record.isClaim() ? "claim-gone" : "released";
   const std::set<UnitId> reach = reachOf(state, record.members);
-  if (recordsMeeting(state, reach).size() > 1) {  // the others may have it open
-    endRecord(turn, index, reason);
-    return true;
-  }
+  if (recordsMeeting(state, reach).size() > 1) return reason;  // the others may have it open
   const UseTrack use = useOf(state, reach);
   if (confirmed(use, GroupUse::kIdle, *record.releasedAt)) {  // rows 25, 29, 30, 46
-    if (!lingers && settles(record, turn.now.instant)) return false;
-    endRecord(turn, index, reason);
-    return true;
+    return !lingers && settles(record, turn.now.instant) ? nullptr : reason;
   }
   if (use.use == GroupUse::kOpen && !lingers) {  // rows 26, 29, 46
     record.state = HolderState::kLingering;
@@ -82,12 +76,25 @@ bool settleRecord(Turn& turn, std::size_t index) {
     record.unconfirmedSince.reset();
     turn.out.journal.push_back(
         journalEvent(turn, record, record.isClaim() ? "claim-gone" : "released-open"));
-    return false;
+    return nullptr;
   }
   const bool mayBelieve = lingers || !record.isClaim();
-  if (!staysMute(turn, use.use, record.unconfirmedSince) || !mayBelieve) return false;
-  endRecord(turn, index, "unconfirmed");  // rows 27, 29
-  return true;
+  if (!staysMute(turn, use.use, record.unconfirmedSince) || !mayBelieve) return nullptr;
+  return "unconfirmed";  // rows 27, 29
+}
+
+/// True: it ended.
+bool settleRecord(Turn& turn, std::size_t index) {
+  auto& records = turn.state.records;
+  const char* reason = endOf(turn, records[index]);
+  if (reason == nullptr) return false;
+  const auto claim = records[index].claim;
+  // One spec stands for all groups of a claim.
+  const bool all = !claim || std::ranges::all_of(records, [&](HolderRecord& record) {
+    return !record.claim || record.claim->uid != claim->uid || endOf(turn, record) != nullptr;
+  });
+  if (all) endRecord(turn, index, reason);
+  return all;
 }
 
 /// Rows 27 and 30 of a group that strangers have open. True: it is over.
@@ -114,7 +121,9 @@ Due questionDue(const LedgerState& state, const std::set<UnitId>& members, Insta
   const Instant read = isSilent(use.use) ? Instant{} : use.last;
   const Instant last = std::max(read, asked == state.asked.end() ? Instant{} : asked->second);
   if (last < since) return since;
-  return last + (use.use == GroupUse::kIdle ? timing::kReadingGap : timing::kUseInterval);
+  // Idle twice, and it waits for something else.
+  const bool idleOnce = use.use == GroupUse::kIdle && !confirmed(use, GroupUse::kIdle, since);
+  return last + (idleOnce ? timing::kReadingGap : timing::kUseInterval);
 }
 
 /// Groups that are free and were read open once (row 31).
@@ -155,13 +164,10 @@ void startReturn(Turn& turn, const std::set<UnitId>& members) {
 
 void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
   HolderRecord& record = turn.state.records[index];
-  const auto ofClaim = [&record](const HolderRecord& other) {
-    return &other != &record && record.claim && other.claim &&
-           other.claim->uid == record.claim->uid;
-  };
-  const bool last = std::ranges::none_of(turn.state.records, ofClaim);
-  if (record.isClaim() && last && !record.unlinking) {  // 5.5, backwards: unlinked, then free
-    record.unlinking = true;
+  if (record.isClaim() && !record.unlinking) {  // 5.5, backwards: unlinked, then free
+    for (HolderRecord& one : turn.state.records) {
+      one.unlinking = one.unlinking || (one.claim && one.claim->uid == record.claim->uid);
+    }
     turn.out.specsToUnlink.push_back(*record.claim);
     return;
   }

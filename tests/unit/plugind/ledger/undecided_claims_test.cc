@@ -164,5 +164,43 @@ TEST_F(UndecidedClaims, APodGetsWhatAReloadMovesWhileItIsTaken) {
   EXPECT_EQ(node.outcome(call), "granted");
 }
 
+// Row 46: the spec stands as long as one of its groups is open.
+TEST_F(UndecidedClaims, I1_NoGroupOfAClaimIsFreeBeforeItsSpecIsUnlinked) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
+  setUse(32, GroupUse::kOpen);  // its VM lives on
+  checkGone();
+  node.pass(61s);
+  checkGone();
+  node.pass(5s);
+  ASSERT_THAT(node.unlinked, IsEmpty());
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.holding(kC), Holding::kLingering);
+  node.writesSpecs = false;
+  setUse(32, GroupUse::kIdle);
+  node.pass(10s);
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.holding(kC), Holding::kLingering);
+  unlinked();
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+}
+
+// A group that waits for the others is asked about seldom: each question opens it.
+TEST_F(UndecidedClaims, AnIdleGroupOfAClaimThatIsOpenElsewhereIsAskedAboutEveryFiveSeconds) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
+  setUse(32, GroupUse::kOpen);
+  checkGone();
+  node.pass(61s);
+  checkGone();
+  node.pass(10s);
+  const int before = node.probesAsked;
+  node.pass(60s);
+  EXPECT_LE(node.probesAsked - before, 26);
+  EXPECT_GE(node.probesAsked - before, 22);
+}
+
 }  // namespace
 }  // namespace vfiogate
