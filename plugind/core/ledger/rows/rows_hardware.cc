@@ -168,10 +168,12 @@ void losePrivd(Turn& turn) {
     for (const CallId id : callsAt(state, stage)) undecided.push_back(id);
   }
   for (const CallId id : undecided) {  // each group is `before`, the call is judged anew: row 1
-    state.calls.at(id).groups.clear();
-    state.calls.at(id).bindsAsked.clear();
-    state.calls.at(id).checks.clear();
-    state.calls.at(id).checkedBound = false;
+    Call& call = state.calls.at(id);
+    call.groups.clear();
+    call.bindsAsked.clear();
+    call.checks.clear();
+    call.checkedBound = false;
+    call.again = false;
     for (HolderRecord& record : state.records) record.unlinking = false;
     judgeAnew(turn, id);
   }

@@ -202,5 +202,31 @@ TEST_F(UndecidedClaims, AnIdleGroupOfAClaimThatIsOpenElsewhereIsAskedAboutEveryF
   EXPECT_GE(node.probesAsked - before, 22);
 }
 
+// A Prepare of what is prepared, over an outage in which row 46 ends the claim.
+TEST_F(UndecidedClaims, I1_WhatWasPreparedBeforeAnOutageIsPreparedAnewOnceItEnded) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  checkGone();
+  node.pass(61s);
+  node.writesSpecs = false;
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  ASSERT_EQ(node.outcome(call), "waits");
+  node.run(node.ledger.privdWent(node.now));
+  checkGone();
+  node.answersQuestions = false;
+  node.see();
+  node.move(2s);
+  answer(std::nullopt);
+  ASSERT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+  unlinked();
+  ASSERT_EQ(node.holding(kA), Holding::kFree);
+  answer(call);
+  answer(call);
+  written();
+  ASSERT_EQ(node.outcome(call), "granted");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_THAT(node.ledger.state().told.at(kGroup), HasSubstr("claim=ns/claim-c1"));
+}
+
 }  // namespace
 }  // namespace vfiogate
