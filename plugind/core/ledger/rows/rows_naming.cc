@@ -26,7 +26,9 @@ bool isAbout(const HolderRecord& record, const KubeletEntry& naming) {
 
 /// An older version says nothing of a later grant.
 bool isOlder(const HolderRecord& record, const KubeletEntry& naming) {
-  if (naming.refs.contains(record.ref.str())) return false;
+  // Row 17: the kubelet let go of it since.
+  const bool lingers = record.state == HolderState::kLingering;
+  if (!lingers && naming.refs.contains(record.ref.str())) return false;
   if (naming.asked && *naming.asked < record.since) return true;
   return naming.written && *naming.written < record.answeredWall;
 }

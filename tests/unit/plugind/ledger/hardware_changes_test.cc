@@ -356,5 +356,23 @@ TEST_F(LedgerCase, WhatWentFromAWholeGroupIsNotMissedWhereTheGroupsNodeWasGiven)
   EXPECT_EQ(node.preStart("gpu", {kA}), "done");
 }
 
+// Row 17: a version from before the refusal still names the pod, with its reference.
+TEST_F(LedgerCase, I5_AnOldVersionThatIsReadAgainLiftsNoLingering) {
+  node.start();
+  const CallId call = node.ask("gpu", {kA});
+  node.pass(100ms);
+  node.record("p1", "gpu", {kA});
+  node.entries.back().ref = node.answers.at(call).response->annotations.at("vfiogate.dev/ref");
+  node.write();
+  setUse(31, GroupUse::kOpen);
+  node.reconciles = false;
+  node.move(100ms);
+  ASSERT_EQ(node.allocate("gpu", {kA}), "still-open");
+  node.hardware.add("0000:05:00.0", 40);
+  node.see();
+  EXPECT_EQ(node.holding(kA), Holding::kLingering);
+  EXPECT_FALSE(node.told("adopted"));
+}
+
 }  // namespace
 }  // namespace vfiogate
