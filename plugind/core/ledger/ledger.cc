@@ -168,6 +168,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
         naming.earlierEpoch = !ours;
         name(turn, naming);
       }
+      if (!ours) noteInherited(state_);
     }
     state_.noCheckpoint = memory.noCheckpoint;
     nameSpecs(turn, memory.specs);

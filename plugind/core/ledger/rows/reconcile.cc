@@ -171,6 +171,21 @@ void readPod(const Turn& turn, HolderRecord& record, const PodList& list, Instan
   if (asked - *evidence.unlistedSince >= timing::kLetGoGap) evidence.podLetGo = true;
 }
 
+/// F-E: what this kubelet may have lost. Who was named by it has a record, or had one; who has one
+/// from elsewhere is not named by the kubelet before.
+void nameInherited(Turn& turn) {
+  LedgerState& state = turn.state;
+  for (KubeletEntry& naming : entriesOf(state, *state.inherited)) {
+    naming.earlierEpoch = true;
+    std::erase_if(naming.ids, [&state](const UnitId& id) {
+      return state.inheritedNaming.contains(id) ||
+             !recordsMeeting(state, reachOf(state, {id})).empty();
+    });
+    state.inheritedNaming.insert(naming.ids.begin(), naming.ids.end());
+    name(turn, naming);
+  }
+}
+
 }  // namespace
 
 std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVersion& version) {
@@ -269,7 +284,10 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked) {
   LedgerState& state = turn.state;
   const bool continues = asked && *asked >= state.epochSince && goesOn(state.inherited, version);
-  if (!keepVersion(state, version)) {
+  const bool ours = keepVersion(state, version);
+  state.inheritedGoesOn =
+      state.inheritedGoesOn || continues || (ours && goesOn(state.inherited, version));
+  if (!ours) {
     if (continues) inherit(state, version);
     return;
   }
@@ -291,21 +309,23 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
   }
 }
 
+void noteInherited(LedgerState& state) {
+  state.inheritedNaming.clear();
+  for (const KubeletEntry& naming : entriesOf(state, *state.inherited)) {
+    state.inheritedNaming.insert(naming.ids.begin(), naming.ids.end());
+  }
+}
+
 void readAgain(Turn& turn) {
   LedgerState& state = turn.state;
-  const bool ours = state.version.has_value();
-  const auto& kept = ours ? state.version : state.inherited;
+  const auto& kept = state.version ? state.version : state.inherited;
   if (!state.begun || !kept) return;
   noteForeignIds(turn, *kept);
-  for (KubeletEntry& naming : entriesOf(state, *kept)) {
-    naming.earlierEpoch = !ours;
-    if (!ours) {  // who has a record already is not named by the kubelet before
-      std::erase_if(naming.ids, [&state](const UnitId& id) {
-        return !recordsMeeting(state, reachOf(state, {id})).empty();
-      });
-    }
-    name(turn, naming);
+  if (state.version) {
+    for (const KubeletEntry& naming : entriesOf(state, *state.version)) name(turn, naming);
   }
+  const bool known = state.version && state.inheritedGoesOn;
+  if (!known && state.inherited) nameInherited(turn);
 }
 
 void readList(Turn& turn, const PodList& list, Instant asked) {

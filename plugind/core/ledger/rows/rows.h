@@ -60,6 +60,8 @@ bool keepVersion(LedgerState& state, const CheckpointVersion& version);
 /// 28). `asked`: when it was begun to be read, where that is known.
 void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked);
+/// Who is named by what this kubelet inherited, and so has a record or had one.
+void noteInherited(LedgerState& state);
 /// The version read last, now that other devices or names may be ours: who is in it has them.
 void readAgain(Turn& turn);
 /// `asked`: when the List was begun.

@@ -186,7 +186,11 @@ void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
   state.kubelet = kubelet;
   ++state.epoch;
   state.epochSince = turn.now.instant;
-  if (state.version) state.inherited = std::exchange(state.version, std::nullopt);
+  state.inheritedGoesOn = false;
+  if (state.version) {
+    state.inherited = std::exchange(state.version, std::nullopt);
+    noteInherited(state);
+  }
   for (HolderRecord& record : state.records) {
     Evidence& evidence = record.evidence;
     evidence.absentFirst.reset();

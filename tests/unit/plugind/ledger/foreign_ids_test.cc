@@ -169,6 +169,54 @@ TEST_F(BecomesOurs, I1_SoItIsWhereTheHardwareMakesItOurs) {
   EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
 }
 
+// F-E: a checkpoint that was lost may have had pods that run still.
+TEST_F(BecomesOurs, I1_WhatALostCheckpointHadIsHeld) {
+  remember("example.com/gpu", kA);
+  node.start();
+  node.pass(1s);
+  node.newKubelet();
+  node.entries.clear();
+  node.move(1s);
+  node.write();
+  offerMore();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
+}
+
+// Whom a kubelet took over and let go has nothing, however long ago.
+TEST_F(BecomesOurs, WhatAKubeletThatKeptItsMemoryLetGoIsFree) {
+  remember("example.com/gpu", kA);
+  node.start();
+  node.pass(1s);
+  const Instant asked = node.now.instant + 2s;
+  const CheckpointVersion left = node.version();
+  node.move(1s);
+  node.newKubelet();
+  node.move(1s);
+  node.run(node.ledger.versionRead(left, false, node.now, asked));
+  node.entries.clear();
+  node.move(1s);
+  node.write();
+  offerMore();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "granted");
+}
+
+// Nor do those whose records ended come back.
+TEST_F(BecomesOurs, WhoEndedAfterALostCheckpointIsNotFoundInItAgain) {
+  node.offer("address=" + std::string(kC), "card");
+  std::swap(node.settings.resources[0], node.settings.resources[2]);
+  node.start();
+  hold("p2", "card", {kC});
+  node.pass(1s);
+  node.newKubelet();
+  node.entries.clear();
+  node.move(1s);
+  node.write();
+  node.pass(15min);
+  ASSERT_EQ(node.holding(kC), Holding::kFree);
+  offerMore();
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+}
+
 // F-E: what the kubelet before this one knew says nothing of who is named now.
 TEST_F(BecomesOurs, I1_WhatTheKubeletBeforeRememberedIsHeldAndConfirmsNobody) {
   node.offer("address=" + std::string(kC), "card");
