@@ -142,7 +142,9 @@ void judgeUnprepare(Turn& turn, CallId id) {
                                      .ids = record.ids,
                                      .members = record.members,
                                      .since = record.answeredAt,
-                                     .ref = record.ref});
+                                     .ref = record.ref,
+                                     .forClaim = true,
+                                     .givesBack = true});
     turn.out.questions.push_back({*group, id, true});
   }
   if (call.groups.empty()) settleUnprepare(turn, id);

@@ -110,9 +110,9 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
 
 Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
+    const std::string what = take->givesBack ? "being given back" : "being allocated";
     return refused(refuse(offer.device(),
-                          "being allocated" + pathText(take->forClaim, call) + " since " +
-                              utcText(take->since),
+                          what + pathText(take->forClaim, call) + " since " + utcText(take->since),
                           "being-allocated", {take->ref.str()}),
                    false);
   }

@@ -53,6 +53,7 @@ struct Take {
   std::chrono::sys_seconds since;
   HolderRef ref;
   bool forClaim = false;
+  bool givesBack = false;               ///< of an Unprepare
   std::string set{};                    ///< the id of the set that `ids` are of; empty: of none
   std::string offered;                  ///< the fingerprint of `ids` when they were taken
   bool bind = false;                    ///< a bind is made for it, once privd has answered

@@ -228,5 +228,16 @@ TEST_F(UndecidedClaims, I1_WhatWasPreparedBeforeAnOutageIsPreparedAnewOnceItEnde
   EXPECT_THAT(node.ledger.state().told.at(kGroup), HasSubstr("claim=ns/claim-c1"));
 }
 
+TEST_F(UndecidedClaims, WhatIsBeingGivenBackIsNotBeingAllocatedThroughThePlugin) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  node.answersQuestions = false;
+  ASSERT_EQ(node.unprepare("c1"), "waits");
+  const CallId call = node.askPrepare("c2", "gpu", {at(kA)});
+  ASSERT_EQ(node.outcome(call), "being-allocated");
+  EXPECT_THAT(node.text(call), Not(HasSubstr("being allocated")));
+  EXPECT_THAT(node.text(call), HasSubstr("being given back through DRA since"));
+}
+
 }  // namespace
 }  // namespace vfiogate
