@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <kj/io.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +16,8 @@
 
 namespace vfiogate::sim {
 namespace {
+
+constexpr int kPatienceMs = 60'000;
 
 /// What the program says up to its first line, on either output.
 std::string firstLine(int outputFd) {
@@ -65,7 +68,10 @@ SimProcess::~SimProcess() {
 }
 
 std::string SimProcess::command(const std::string& line) const {
-  const auto answer = askControl(options_.control, line);
+  const ControlRequest request(options_.control, line);
+  pollfd readable{request.fd(), POLLIN, 0};
+  if (poll(&readable, 1, kPatienceMs) == 0) return "error: no answer to \"" + line + "\"\n";
+  const auto answer = request.answer();
   return answer ? *answer : "error: " + answer.error() + "\n";
 }
 

@@ -30,9 +30,11 @@ public:
   SimProcess(const SimProcess&) = delete;
   SimProcess& operator=(const SimProcess&) = delete;
 
-  /// Gives a command and returns the answer, "ok\n" or "error: ...\n" among others.
+  /// Gives a command and returns the answer, "ok\n" or "error: ...\n" among others: the latter,
+  /// too, where none comes within a minute.
   std::string command(const std::string& line) const;
 
+  std::string control() const { return options_.control; }
   std::string sysfs() const { return options_.directory + "/sys"; }
   std::string dev() const { return options_.directory + "/dev"; }
 

@@ -2,6 +2,7 @@
 // says meanwhile, and that the next binder finds the group whole.
 
 #include "ipc/binder/binder_packets.h"
+#include "sim/sysfs/control/control_client.h"
 #include "tests/integration/bind/roles_apart_case.h"
 #include "tests/support/seen/call_stops.h"
 #include "tests/support/seen/wire_sight.h"
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <poll.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -229,8 +231,20 @@ protected:
   /// that binds `device`, or any, and the card falls silent. So what is bound goes back at once.
   std::future<std::string> allocateInVain(const std::string& device = "") {
     EXPECT_EQ(sim_->command("hang " + kEnterVfio + " " + device), "ok\n");
-    auto refused = std::async(std::launch::async, [this] { return refusal(kFirst); });
-    EXPECT_EQ(sim_->command("await-waiting 1"), "ok\n");
+    const sim::ControlRequest hangs(sim_->control(), "await-waiting 1");
+    const auto ask = [this] {
+      return std::async(std::launch::async, [this] { return refusal(kFirst); });
+    };
+    auto refused = ask();
+    EXPECT_TRUE(until([&] {
+      pollfd answered{hangs.fd(), POLLIN, 0};
+      if (poll(&answered, 1, 0) == 1) return true;
+      if (refused.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+      // A moment after the kernel's end of a write its locks are still there.
+      std::cout << "asked again: " << refused.get() << "\n";
+      refused = ask();
+      return false;
+    })) << said();
     EXPECT_EQ(sim_->command("mute " + kFirst), "ok\n");
     return refused;
   }
