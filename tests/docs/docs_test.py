@@ -17,6 +17,7 @@ import time
 import typing
 
 import citations
+import log_fields
 import named_tests
 import pages
 from blocks import (NODE, ON_A_CLUSTER, TREE, Block, blocks_of, copy_tree, fault_of, is_shown, listed_files, on_a_cluster, run,
@@ -129,6 +130,7 @@ def main() -> int:
     programs = options.parse_args().programs.resolve()
     check_the_checker()
     pages.check_the_checker()
+    log_fields.check_the_checker()
     named_tests.check_the_checker()
     citations.check_the_checker()
     files = listed_files()
@@ -142,7 +144,7 @@ def main() -> int:
             cases.skip(page, NO_NODE)
         elif shipped or page not in OF_SHIPPED:
             cases.run(page, lambda page=page: made_fault(page, programs))
-    for held in (pages, named_tests, citations):
+    for held in (pages, log_fields, named_tests, citations):
         cases.run(held.__name__, lambda held=held: "\n".join(held.faults()))
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
