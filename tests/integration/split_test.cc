@@ -329,12 +329,20 @@ TEST_F(Split, PlugindMayNotListenAsRoot) {
 
 // It dials, and nobody dials it: the kubelet's and plugind's sockets are plugind's.
 TEST_F(Split, NobodyCanConnectToPrivd) {
-  startAll();
+  node_->kubelet.start();
+  startPlugind();
+  ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet,bind"})) << said();
+  ASSERT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
   ASSERT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << said();
   EXPECT_THAT(listeningPathsOf(node_->plugind->pid()),
               UnorderedElementsAre(HasSubstr(node_->directory("plugind")),
                                    HasSubstr(node_->directory("kubelet/device-plugins"))));
   EXPECT_THAT(listeningPathsOf(node_->privd->pid()), testing::IsEmpty());
+  for (const std::string& role : SplitNode::kRoles) {
+    const pid_t pid = node_->roleOf(role);
+    ASSERT_THAT(localSocketsOf(pid), testing::Not(testing::IsEmpty())) << role;  // its channel
+    EXPECT_THAT(listeningPathsOf(pid), testing::IsEmpty()) << role;
+  }
 }
 
 TEST_F(Split, WatchPrintsWhatChangesWithoutADaemon) {

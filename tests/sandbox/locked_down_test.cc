@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -33,12 +34,30 @@ namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 constexpr uid_t kPlugindUid = 64532;
 
 /// What privd's daemon starts, and as whom.
 const std::map<std::string, uid_t> kPrivdRoles{
     {"privd-hardware", 64531}, {"privd-gate", 0}, {"privd-binder", 0}};
+
+std::vector<std::string> targetsOf(pid_t pid, mode_t kind) {
+  std::vector<std::string> found;
+  for (const OpenDescriptor& open : openDescriptors(pid)) {
+    if (open.kind == kind) found.push_back(open.target);
+  }
+  return found;
+}
+
+/// So many, once what is under way has been handed over or closed.
+void expectSockets(pid_t pid, std::size_t count) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (targetsOf(pid, S_IFSOCK).size() != count && std::chrono::steady_clock::now() < end) {
+    poll(nullptr, 0, 10);
+  }
+  EXPECT_THAT(targetsOf(pid, S_IFSOCK), SizeIs(count));
+}
 
 /// plugind offers one device to a kubelet, so gRPC and its threads are there; privd told it so.
 class LockedDown : public testing::Test {
@@ -137,23 +156,31 @@ TEST_F(LockedDown, TheBinderHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile)
   EXPECT_THAT(files, testing::ElementsAre(testing::EndsWith("/state/lock"),
                                           testing::EndsWith("/audit.jsonl")));
   EXPECT_THAT(descriptorsOfKind(binder(), {S_IFCHR}), IsEmpty());
+  const std::string state = directory_ / "state";
+  EXPECT_THAT(targetsOf(binder(), S_IFDIR),
+              UnorderedElementsAre(hardware_.sysfs(), hardware_.dev(), state,
+                                   state,  // the audit log's
+                                   state + "/bindings", state + "/holds", state + "/declared",
+                                   state + "/devices"));
+  expectSockets(binder(), 3);  // to the daemon, the fork server and plugind
 }
 
 TEST_F(LockedDown, TheHardwareProcessHoldsDirectoriesOfTheHostsAndNoFile) {
   const pid_t hardware = role("privd-hardware");
   EXPECT_THAT(descriptorsOfKind(hardware, {S_IFREG}), IsEmpty());
   EXPECT_THAT(descriptorsOfKind(hardware, {S_IFCHR}), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(hardware, {S_IFDIR}),
-              testing::Each(testing::AnyOf(testing::HasSubstr(hardware_.sysfs()),
-                                           testing::HasSubstr(hardware_.dev()))));
+  EXPECT_THAT(targetsOf(hardware, S_IFDIR),
+              UnorderedElementsAre(hardware_.sysfs(), hardware_.dev()));
+  expectSockets(hardware, 2);  // to the daemon and to plugind
 }
 
 TEST_F(LockedDown, TheGateHoldsItsLockNoDeviceAndNothingOfTheHosts) {
   EXPECT_THAT(descriptorsOfKind(gate(), {S_IFREG}),
               testing::ElementsAre(testing::EndsWith("/state/gate.lock")));
   EXPECT_THAT(descriptorsOfKind(gate(), {S_IFCHR}), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(gate(), {S_IFDIR}),
-              testing::Each(testing::HasSubstr(directory_ / "state")));
+  const std::string state = directory_ / "state";
+  EXPECT_THAT(targetsOf(gate(), S_IFDIR), UnorderedElementsAre(state, state + "/devices"));
+  expectSockets(gate(), 2);  // to the daemon and to plugind
 }
 
 TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatTheBinderOpened) {

@@ -100,6 +100,9 @@ TEST_F(NoPacket, NoByteOfARequestLeavesNetd) {
   EXPECT_EQ(getUntil("/metrics", 200).code, 200);  // netd asks plugind meanwhile
   EXPECT_FALSE(hasInMemory(node_->plugind->pid(), token));
   EXPECT_FALSE(hasInMemory(node_->privd->pid(), token));
+  for (const char* role : {"hardware", "gate"}) {
+    EXPECT_FALSE(hasInMemory(node_->roleOf(role), token)) << role;
+  }
 }
 
 }  // namespace

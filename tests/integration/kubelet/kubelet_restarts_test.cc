@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <deque>
 #include <iostream>
+#include <map>
+#include <string>
 
 namespace vfiogate::test {
 namespace {
@@ -129,6 +131,13 @@ protected:
     ++started_;
   }
 
+  std::map<std::string, ProcessSize> sizes() {
+    return {{"privd-daemon", sizeOf(node_->privd->pid())},
+            {"privd-hardware", sizeOf(node_->roleOf("hardware"))},
+            {"privd-gate", sizeOf(node_->roleOf("gate"))},
+            {"plugind", sizeOf(node_->plugind->pid())}};
+  }
+
   std::optional<SplitNode> node_;
   std::optional<FaultBooks> books_;
   std::deque<std::pair<std::string, unsigned>> waiting_;
@@ -138,7 +147,7 @@ protected:
   unsigned started_ = 0;
 };
 
-void expectFlat(const char* program, const ProcessSize& before, const ProcessSize& after) {
+void expectFlat(const std::string& program, const ProcessSize& before, const ProcessSize& after) {
   std::cout << program << ": " << before.str() << "; at the end " << after.str() << std::endl;
   if (kOwnAllocator) {
     EXPECT_LE(after.residentKib, before.residentKib + kMoreKib) << program;
@@ -152,8 +161,7 @@ TEST_F(KubeletRestarts, RegisterEachTimeAndLeaveNothingBehind) {
   const std::size_t warmUp = std::min<std::size_t>(count / 5, 200);
   ASSERT_NO_FATAL_FAILURE(admit("running", 0));
   ASSERT_NO_FATAL_FAILURE(startPod("running", 0));
-  ProcessSize privd;
-  ProcessSize plugind;
+  std::map<std::string, ProcessSize> before;
   const auto began = Clock::now();
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_NO_FATAL_FAILURE(restart()) << "restart " << i;
@@ -161,16 +169,14 @@ TEST_F(KubeletRestarts, RegisterEachTimeAndLeaveNothingBehind) {
     ASSERT_NO_FATAL_FAILURE(startNext()) << "restart " << i;
     ASSERT_TRUE(node_->kubelet.restartContainer("running", "compute").started) << node_->said();
     if (i + 1 != warmUp) continue;
-    privd = sizeOf(node_->privd->pid());
-    plugind = sizeOf(node_->plugind->pid());
+    before = sizes();
   }
   const std::chrono::duration<double> took = Clock::now() - began;
   std::cout << count << " restarts in " << took.count() << " s, " << granted_
             << " pods were granted a device and " << started_ << " more started\n"
             << "after " << warmUp << " restarts:\n";
   EXPECT_GE(started_, kStarted - 1);
-  expectFlat("privd", privd, sizeOf(node_->privd->pid()));
-  expectFlat("plugind", plugind, sizeOf(node_->plugind->pid()));
+  for (const auto& [name, size] : sizes()) expectFlat(name, before[name], size);
   EXPECT_EQ(node_->plugind->count("event=privd_came"), 1U) << "no process ended";
   EXPECT_EQ(node_->kubelet.crash(), "");
 }
