@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 namespace vfiogate::test {
@@ -279,10 +280,14 @@ TEST_F(Split, NothingIsAdvertisedUntilSomethingIsNamed) {
 TEST_F(Split, EveryThreadIsLockedDown) {
   startAll();
   node_->kubelet.admit(podOf("pod-1", kGpus));
-  EXPECT_THAT(lockdownFaults(node_->privd->pid()), testing::IsEmpty());
-  EXPECT_THAT(lockdownFaults(node_->plugind->pid()), testing::IsEmpty());
-  EXPECT_THAT(identityFaults(node_->privd->pid(), 0), testing::IsEmpty());
-  EXPECT_THAT(identityFaults(node_->plugind->pid(), kPlugindUid), testing::IsEmpty());
+  const std::map<pid_t, uid_t> users{{node_->privd->pid(), 0},
+                                     {node_->roleOf("hardware"), 64531},
+                                     {node_->roleOf("gate"), 0},
+                                     {node_->plugind->pid(), kPlugindUid}};
+  for (const auto& [pid, user] : users) {
+    EXPECT_THAT(lockdownFaults(pid), testing::IsEmpty()) << user;
+    EXPECT_THAT(identityFaults(pid, user), testing::IsEmpty()) << user;
+  }
 }
 
 // ADR 0023. Linux cuts a name after 15 characters; a spare one is called as its process.

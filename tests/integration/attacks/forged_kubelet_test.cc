@@ -14,11 +14,13 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <list>
 #include <memory>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
@@ -136,6 +138,33 @@ TEST_F(ForgedKubelet, AThousandStreamsHoldNobodyUp) {
     }
   }
   expectAllocates();
+}
+
+// The server says so, and gRPC's client keeps to it: the 33rd waits on the other side.
+TEST_F(ForgedKubelet, OfOneConnectionThirtyTwoCallsAreOpen) {
+  constexpr std::size_t kMost = 32;
+  startAll();
+  const auto stub = v1beta1::DevicePlugin::NewStub(
+      grpc::CreateChannel("unix:" + pluginSocket(), grpc::InsecureChannelCredentials()));
+  const auto answers = [&stub](std::chrono::milliseconds patience) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    v1beta1::DevicePluginOptions options;
+    return stub->GetDevicePluginOptions(&context, {}, &options).error_code();
+  };
+  std::list<grpc::ClientContext> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>>> streams;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    EXPECT_EQ(answers(kPatience), grpc::StatusCode::OK) << i << " are open";
+    streams.push_back(stub->ListAndWatch(&contexts.emplace_back(), {}));
+    v1beta1::ListAndWatchResponse shown;
+    ASSERT_TRUE(streams.back()->Read(&shown));
+  }
+  EXPECT_EQ(answers(std::chrono::milliseconds(300)), grpc::StatusCode::DEADLINE_EXCEEDED);
+  contexts.front().TryCancel();
+  EXPECT_EQ(answers(kPatience), grpc::StatusCode::OK);
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (const auto& stream : streams) stream->Finish();
 }
 
 TEST_F(ForgedKubelet, AnAllocateOfNonsenseIsRefused) {

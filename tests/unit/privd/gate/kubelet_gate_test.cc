@@ -164,6 +164,14 @@ TEST_F(KubeletGateTest, OpensTheCheckpointForReading) {
   EXPECT_EQ(nanosecondsOf(opened->status.st_mtim), nanosecondsOf(status.st_mtim));
 }
 
+TEST_F(KubeletGateTest, I10_OpensACheckpointOfAtMostAMiB) {
+  std::ofstream(pathOf(kCheckpoint)) << "{}";
+  std::filesystem::resize_file(pathOf(kCheckpoint), 1 << 20);
+  EXPECT_EQ(errorOfCheckpoint(), 0);
+  std::filesystem::resize_file(pathOf(kCheckpoint), (1 << 20) + 1);
+  EXPECT_EQ(errorOfCheckpoint(), EFBIG);
+}
+
 TEST_F(KubeletGateTest, TakesNothingButAFileForTheCheckpoint) {
   std::ofstream(dir_ / "secret") << "secret";
   std::filesystem::create_symlink(dir_ / "secret", pathOf(kCheckpoint));
