@@ -2,6 +2,7 @@
 
 #include "plugind/base/log_line.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <variant>
@@ -31,6 +32,9 @@ kj::Promise<RecordedAllocations> GateEntry::take(GateReply reply) {
     return hangUp("its gate speaks protocol " + std::to_string(answer.detail) +
                   ", this is protocol " + std::to_string(gate::kProtocol) +
                   ": update both to the same release");
+  }
+  if (answer.code == gate::Code::kFailed) {
+    return hangUp(std::string("its gate cannot lease the node: ") + strerror(answer.detail));
   }
   const auto* entered = std::get_if<gate::Entered>(&answer.outcome);
   if (answer.code != gate::Code::kDone || entered == nullptr) {

@@ -109,15 +109,19 @@ void GateService::logRefused(GateSession& session, const gate::Request& request,
 
 GateAnswer GateService::on(GateSession& session, const gate::Enter& request) {
   if (request.protocol != gate::kProtocol) return refused(Code::kWrongProtocol, gate::kProtocol);
-  auto leased = deps_.lease.take(session.entered ? session.lease : request.lease);
-  if (!leased) {
+  auto taken = deps_.lease.take(session.entered ? session.lease : request.lease);
+  if (!taken && taken.error().error != EWOULDBLOCK) {
+    return refused(Code::kFailed, taken.error().error);
+  }
+  if (!taken) {
     if (!session.waits) logLine(LogEvent::kPlugindWaits);
     session.waits = true;
     return refused(Code::kLeased);
   }
-  session.lease = leased->ticket;
-  GateAnswer answer = done(gate::Entered{leased->ticket, deps_.records.complete()});
-  answer.fd = kj::mv(leased->lock);
+  PlugindLease::Leased leased = kj::mv(taken).value();
+  session.lease = leased.ticket;
+  GateAnswer answer = done(gate::Entered{leased.ticket, deps_.records.complete()});
+  answer.fd = kj::mv(leased.lock);
   return answer;
 }
 

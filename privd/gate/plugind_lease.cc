@@ -2,23 +2,20 @@
 
 #include "privd/base/instance_lock.h"
 
-#include <kj/debug.h>
-#include <kj/string.h>
-
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 namespace vfiogate {
 namespace {
 
 constexpr const char* kName = "plugind.lock";
-constexpr std::size_t kLongestTicket = 32;
 
-kj::String textOf(std::uint64_t ticket) {
-  return kj::str("ticket=", ticket, "\n");
+std::string textOf(std::uint64_t ticket) {
+  return "ticket=" + std::to_string(ticket) + "\n";
 }
 
 }  // namespace
@@ -34,27 +31,32 @@ Result<PlugindLease, ReadError> PlugindLease::open(const std::string& stateDir,
 }
 
 bool PlugindLease::isFree() const {
-  return lockIfFree(openLock(O_RDONLY));
+  const auto lock = openLock(O_RDONLY);
+  return lock && lockIfFree(*lock);
 }
 
-std::optional<PlugindLease::Leased> PlugindLease::take(std::uint64_t ticket) {
+Result<PlugindLease::Leased, ReadError> PlugindLease::take(std::uint64_t ticket) {
   // For reading: who is handed it can neither change the ticket nor make the file large.
-  kj::AutoCloseFd lock = openLock(O_RDONLY);
-  if (!lockIfFree(lock)) {
-    const bool known = readText(lock, kLongestTicket) == textOf(ticket).cStr();
-    if (ticket == 0 || !known) return std::nullopt;
+  auto lock = openLock(O_RDONLY);
+  if (!lock) return Failure{lock.error()};
+  if (!lockIfFree(*lock)) {
+    const std::string shown = textOf(ticket);
+    const bool known = ticket != 0 && readText(*lock, shown.size()) == shown;
+    if (!known) return Failure{ReadError{EWOULDBLOCK}};
     return Leased{ticket, std::nullopt};
   }
   if (++lastTicket_ == 0) ++lastTicket_;
-  const auto text = textOf(lastTicket_);
-  KJ_SYSCALL(write(openLock(O_WRONLY | O_TRUNC), text.begin(), text.size()));
-  return Leased{lastTicket_, kj::mv(lock)};
+  // Over the one before, of which a rest may stay: so a disk that is full has room for it.
+  const auto file = openLock(O_WRONLY);
+  if (!file) return Failure{file.error()};
+  if (const int error = writeWhole(*file, textOf(lastTicket_)); error != 0) {
+    return Failure{ReadError{error}};
+  }
+  return Leased{lastTicket_, kj::mv(lock).value()};
 }
 
-kj::AutoCloseFd PlugindLease::openLock(int flags) const {
-  auto opened = openAt(directory_, kName, flags | O_NOFOLLOW | O_NONBLOCK, RESOLVE_BENEATH);
-  if (!opened) KJ_FAIL_SYSCALL("openat2", opened.error().error, kName);
-  return kj::mv(opened).value();
+Result<kj::AutoCloseFd, ReadError> PlugindLease::openLock(int flags) const {
+  return openAt(directory_, kName, flags | O_NOFOLLOW | O_NONBLOCK, RESOLVE_BENEATH);
 }
 
 }  // namespace vfiogate

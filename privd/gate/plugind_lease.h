@@ -21,20 +21,20 @@ public:
   static Result<PlugindLease, ReadError> open(const std::string& stateDir,
                                               std::uint64_t ticketsAfter);
 
-  /// No plugind is there.
+  /// No plugind is there. Where that cannot be told: false.
   bool isFree() const;
 
   struct Leased {
     std::uint64_t ticket;                 ///< never 0
     std::optional<kj::AutoCloseFd> lock;  ///< null: the peer has it already
   };
-  /// For the plugind that shows `ticket`; 0: it has none. Null: another one has the lease.
-  std::optional<Leased> take(std::uint64_t ticket);
+  /// For the plugind that shows `ticket`; 0: it has none. EWOULDBLOCK: another one has the lease.
+  Result<Leased, ReadError> take(std::uint64_t ticket);
 
 private:
   PlugindLease(kj::AutoCloseFd directory, std::uint64_t ticketsAfter)
       : directory_(kj::mv(directory)), lastTicket_(ticketsAfter) {}
-  kj::AutoCloseFd openLock(int flags) const;
+  Result<kj::AutoCloseFd, ReadError> openLock(int flags) const;
 
   kj::AutoCloseFd directory_;
   std::uint64_t lastTicket_;

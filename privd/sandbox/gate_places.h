@@ -25,7 +25,7 @@ inline constexpr std::array kGatePlaces{
     PlaceRow{"<cdi-dir>", kReadFile | kReadDirectory | kReplaceFiles, "CDI specs", PlaceFor::kCdi},
     PlaceRow{"<plugind-config>/..", kReadFile, "plugind's configuration", PlaceFor::kEveryone,
              IfMissing::kAbove},
-    PlaceRow{"<state-dir>/plugind.lock", kReadFile | kWriteFile | kTruncate, "plugind's lease"},
+    PlaceRow{"<state-dir>/plugind.lock", kReadFile | kWriteFile, "plugind's lease"},
     PlaceRow{"<state-dir>/holds", kReadDirectory, "which devices operators exclude"},
     PlaceRow{"<record-dir>", kReadFile | kReadDirectory | kReplaceFiles | kTruncate,
              "what is allocated, and to whom"},

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "sim/base/temp_dir.h"
+#include "tests/support/small_disk.h"
 
 namespace vfiogate {
 namespace {
@@ -54,6 +55,18 @@ TEST(InstanceLock, SaysWhoHasIt) {
   ASSERT_TRUE(first.tryTake());
   const std::string pid = "pid=" + std::to_string(getpid()) + " host=";
   EXPECT_THAT(InstanceLock::open(dir / "state")->holder(), testing::StartsWith(pid));
+}
+
+TEST(InstanceLock, IsTakenOnAFullDiskToo) {
+  TempDir dir;
+  const test::SmallDisk disk(dir / "state");
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
+  auto first = InstanceLock::open(dir / "state").value();
+  auto second = InstanceLock::open(dir / "state").value();
+  disk.fill();
+  EXPECT_TRUE(first.tryTake());
+  EXPECT_EQ(first.holder(), "");
+  EXPECT_FALSE(second.tryTake());
 }
 
 TEST(InstanceLock, MakesItsDirectoryForItsOwnerOnly) {

@@ -3,6 +3,7 @@
 #include "tests/unit/privd/gate/served_gate.h"
 
 #include "privd/state/allocation_files.h"
+#include "tests/support/small_disk.h"
 
 #include <cerrno>
 
@@ -83,6 +84,19 @@ TEST_F(GateSessionTest, IsForOnePlugindAtATime) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(ask(second, gate::Enter{}).is(Code::kLeased));
   first.lock = nullptr;
   EXPECT_TRUE(ask(second, gate::Enter{}).is(Code::kDone));
+}
+
+TEST_F(GateSessionTest, OnAFullDiskNobodyEntersAndItServesOn) {
+  const SmallDisk disk(dir_ / "small");
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
+  lease_ = PlugindLease::open(dir_ / "small", 40).value();
+  disk.fill();
+  auto plugind = connect();
+  const auto answered = ask(plugind, gate::Enter{});
+  EXPECT_TRUE(answered.is(Code::kFailed));
+  EXPECT_EQ(answered.answer.detail, ENOSPC);
+  disk.empty();
+  EXPECT_TRUE(ask(plugind, gate::Enter{}).is(Code::kDone));
 }
 
 TEST_F(GateSessionTest, WhoShowsTheLeaseComesBackAndAStrangerDoesNot) {

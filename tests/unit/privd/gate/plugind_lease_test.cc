@@ -5,9 +5,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "sim/base/temp_dir.h"
+#include "tests/support/small_disk.h"
 
 namespace vfiogate {
 namespace {
@@ -22,10 +26,10 @@ protected:
 
 TEST_F(PlugindLeaseTest, IsForOneAndEndsWithItsDescriptor) {
   auto lease = opened();
-  auto first = lease.take(0);
-  ASSERT_TRUE(first && first->lock);
+  std::optional first = lease.take(0).value();
+  ASSERT_TRUE(first->lock);
   EXPECT_EQ(first->ticket, 41U);
-  EXPECT_FALSE(lease.take(0));
+  EXPECT_EQ(lease.take(0).error().error, EWOULDBLOCK);
   first.reset();
   EXPECT_TRUE(lease.take(0));
 }
@@ -55,6 +59,39 @@ TEST_F(PlugindLeaseTest, WhoShowsATicketThatNobodyHasGetsANewOne) {
   const auto leased = lease.take(7);
   ASSERT_TRUE(leased && leased->lock);
   EXPECT_NE(leased->ticket, 7U);
+}
+
+TEST_F(PlugindLeaseTest, AShorterTicketAfterALongerOneIsKnown) {
+  { const auto longer = opened(999).take(0); }
+  auto lease = opened(6);
+  const auto held = lease.take(0);
+  EXPECT_EQ(lease.take(7)->ticket, 7U);
+  for (const std::uint64_t stranger : {1000U, 70U}) {
+    EXPECT_EQ(lease.take(stranger).error().error, EWOULDBLOCK) << stranger;
+  }
+}
+
+TEST_F(PlugindLeaseTest, AFullDiskIsAnErrnoAndRoomForATicketIsKept) {
+  const test::SmallDisk disk(dir_ / "small");
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
+  auto lease = PlugindLease::open(dir_ / "small", 40).value();
+  disk.fill();
+  EXPECT_EQ(lease.take(0).error().error, ENOSPC);
+  EXPECT_TRUE(lease.isFree());
+  disk.empty();
+  EXPECT_TRUE(lease.take(0));
+  disk.fill();
+  EXPECT_TRUE(lease.take(0)) << "it is written over the one before";
+  disk.empty();
+  ASSERT_TRUE(disk.setReadOnly());
+  EXPECT_EQ(lease.take(0).error().error, EROFS);
+}
+
+TEST_F(PlugindLeaseTest, WithoutItsFileItIsNotFree) {
+  auto lease = opened();
+  std::filesystem::remove(dir_ / "plugind.lock");
+  EXPECT_FALSE(lease.isFree());
+  EXPECT_EQ(lease.take(0).error().error, ENOENT);
 }
 
 TEST_F(PlugindLeaseTest, NoTicketIsZero) {
