@@ -1,10 +1,10 @@
 #include "privd/iommufd/iommufd_server.h"
 
 #include "ipc/gate/packet_socket.h"
-#include "ipc/socket/unix_socket.h"
 #include "privd/base/log_line.h"
 #include "privd/base/plain_loop.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +18,8 @@ namespace vfiogate {
 namespace {
 
 constexpr auto kLeftOutPause = std::chrono::seconds(10);
+/// Where there is no descriptor, or memory, for a connection.
+constexpr auto kAcceptPause = std::chrono::seconds(1);
 /// Before replies are read again, and what is due is done, however many connect.
 constexpr int kMostAccepted = 16;
 constexpr std::string_view kByte("\0", 1);
@@ -35,6 +37,10 @@ std::string_view whyNotSent(PacketSent sent) {
 
 void tellUnanswered(std::string_view why) {
   logLine(LogEvent::kIommufdUnanswered, {{"why", std::string(why)}});
+}
+
+void tellRefused(std::string_view step, std::string_view error) {
+  logLine(LogEvent::kIommufdRefused, {{"step", std::string(step)}, {"error", std::string(error)}});
 }
 
 /// The peer replied, whatever it says, or hung up.
@@ -57,9 +63,11 @@ void IommufdServer::run() {
 }
 
 bool IommufdServer::turn(Clock::duration longest) {
-  std::vector<pollfd> sources{{signals_, POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  const bool accepts = Clock::now() >= acceptDue_;
+  std::vector<pollfd> sources{{signals_, POLLIN, 0}, {accepts ? listener_.get() : -1, POLLIN, 0}};
   for (const Peer& peer : peers_) sources.push_back({peer.connection.get(), POLLIN, 0});
   auto due = std::min(Clock::now() + longest, leftOutDue_);
+  if (!accepts) due = std::min(due, acceptDue_);
   if (!peers_.empty()) due = std::min(due, peers_.front().due);
   awaitAny(sources, std::max(due - Clock::now(), Clock::duration::zero()));
   if (sources[0].revents != 0) return false;
@@ -86,26 +94,26 @@ void IommufdServer::dropSilent(Clock::time_point now) {
 
 void IommufdServer::acceptSome(Clock::time_point now) {
   for (int accepted = 0; accepted < kMostAccepted; ++accepted) {
-    auto connection = acceptFrom(listener_.get());
-    KJ_IF_MAYBE (made, connection) {
-      serve(kj::mv(*made), now);
-    } else {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)) return;
+    if (fd < 0) {
+      tellRefused("accept", strerror(errno));
+      acceptDue_ = now + kAcceptPause;
       return;
     }
+    serve(kj::AutoCloseFd(fd), now);
   }
 }
 
 void IommufdServer::serve(kj::AutoCloseFd connection, Clock::time_point now) {
   const auto context = open_();
   if (!context) {
-    logLine(LogEvent::kIommufdRefused, {{"step", std::string(context.error().step)},
-                                        {"error", std::string(strerror(context.error().error))}});
+    tellRefused(context.error().step, strerror(context.error().error));
     return;
   }
   const PacketSent sent = sendPacket(connection.get(), kByte, context->get());
   if (sent != PacketSent::kSent) {
-    logLine(LogEvent::kIommufdRefused,
-            {{"step", std::string("send")}, {"error", std::string(whyNotSent(sent))}});
+    tellRefused("send", whyNotSent(sent));
     return;
   }
   logLine(LogEvent::kIommufdSent);

@@ -57,6 +57,7 @@ private:
   OpenContext open_;
   std::deque<Peer> peers_;        ///< the oldest first
   Clock::time_point leftOutDue_;  ///< to tell of lines of the log
+  Clock::time_point acceptDue_;   ///< not before: there was no room for who connected
 };
 
 }  // namespace vfiogate

@@ -187,6 +187,28 @@ TEST_F(IommufdServerTest, OfDescriptorsLeftUnreadThereAreNoMoreThanItsLimit) {
   waitpid(child, nullptr, 0);
 }
 
+TEST_F(IommufdServerTest, WithoutADescriptorForWhoConnectsItSaysSoAndServesOnceThereIsOne) {
+  const auto launcher = dial();
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  testing::internal::CaptureStderr();
+  {
+    const kj::AutoCloseFd next(dup(signals_.get()));
+    const rlimit none{static_cast<rlim_t>(next.get()), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  serve();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr("event=iommufd_refused step=accept error=\"Too many open"));
+  EXPECT_EQ(said.find("iommufd_refused"), said.rfind("iommufd_refused")) << "once a second";
+  const auto begun = IommufdServer::Clock::now();
+  while (received(launcher) == -1 && IommufdServer::Clock::now() < begun + 10s) {
+    ASSERT_TRUE(server_->turn(10s));
+  }
+  EXPECT_EQ(server_->waiting(), 1U);
+}
+
 TEST_F(IommufdServerTest, EndsByASignalWhoeverWaits) {
   const auto silent = dial();
   serve();
