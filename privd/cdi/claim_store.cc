@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 namespace vfiogate {
 namespace {
@@ -56,15 +55,17 @@ Result<Done, SpecRefused> ClaimStore::write(const ClaimSpecText& wanted) {
 Result<Done, ReadError> ClaimStore::putMetadata(const ClaimSpec& spec) const {
   const auto directory = CdiDirectory::open(metadataDirectory_);
   if (!directory) return Failure{directory.error()};
-  std::set<std::string> names;
+  RequestsByFile requests;
   for (const ClaimDevice& device : spec.devices) {
-    const std::string name = metadataFileName(spec.uid, device.request);
-    if (!names.insert(name).second) continue;  // another device of the request
-    const auto written = directory->put(name, metadataText(spec, device.request));
+    requests[metadataFileName(spec.uid, device.request)] = device.request;
+  }
+  // A peer that names its requests anew each time would fill the disk. First: where the directory
+  // cannot be listed nothing comes into it.
+  if (const auto done = unlinkMetadata(spec.uid, requests); !done) return done;
+  for (const auto& [name, request] : requests) {
+    const auto written = directory->put(name, metadataText(spec, request));
     if (!written) return Failure{written.error()};
   }
-  // A peer that names its requests anew each time would fill the disk.
-  if (const auto done = unlinkMetadata(spec.uid, names); !done) return done;
   return directory->sync();
 }
 
@@ -75,12 +76,15 @@ Result<Done, ReadError> ClaimStore::put(const ClaimSpec& spec, const std::string
   if (!uids) return Failure{uids.error()};
   const bool known = std::ranges::binary_search(*uids, spec.uid);
   if (uids->size() >= kMostClaimSpecs && !known) return Failure{ReadError{EDQUOT}};
-  if (spec.metadata) {
-    if (const auto done = putMetadata(spec); !done) return done;
-  }
   const std::string name = claimFileName(spec.uid);
-  const auto written = directory->put(name, text);
-  if (!written) return Failure{written.error()};
+  const auto prepared = spec.metadata ? putMetadata(spec) : Done{};
+  const auto written =
+      prepared ? directory->put(name, text) : Result<bool, ReadError>(Failure{prepared.error()});
+  if (!written) {
+    // What belongs to no spec is not counted, and nobody would take it away.
+    if (!known) static_cast<void>(unlinkMetadata(spec.uid, {}));
+    return Failure{written.error()};
+  }
   if (*written) logLine(LogEvent::kSpecWritten, {{"claim", spec.uid}, {"name", name}});
   unsynced_ = unsynced_ || *written;
   if (!unsynced_) return Done{};
@@ -110,7 +114,7 @@ Result<Done, ReadError> ClaimStore::unlink(const std::string& uid) {
 }
 
 Result<Done, ReadError> ClaimStore::unlinkMetadata(const std::string& uid,
-                                                   const std::set<std::string>& kept) const {
+                                                   const RequestsByFile& kept) const {
   const auto directory = CdiDirectory::open(metadataDirectory_);
   if (!directory && directory.error().error == ENOENT) return Done{};
   if (!directory) return Failure{directory.error()};

@@ -5,7 +5,7 @@
 #include "privd/base/served_names.h"
 #include "privd/cdi/cdi_directory.h"
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,9 +40,9 @@ private:
   /// In words; empty: it may be written.
   std::string refuse(const ClaimSpec& spec) const;
   Result<Done, ReadError> putMetadata(const ClaimSpec& spec) const;
+  using RequestsByFile = std::map<std::string, std::string>;
   /// All of the claim's but those `kept`.
-  Result<Done, ReadError> unlinkMetadata(const std::string& uid,
-                                         const std::set<std::string>& kept) const;
+  Result<Done, ReadError> unlinkMetadata(const std::string& uid, const RequestsByFile& kept) const;
   /// EDQUOT: there is no room for another claim.
   Result<Done, ReadError> put(const ClaimSpec& spec, const std::string& text);
 

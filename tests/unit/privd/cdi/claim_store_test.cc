@@ -277,5 +277,26 @@ TEST_F(ClaimStoreTest, AFullDiskIsAnErrnoAndLeavesWhatWasThere) {
   EXPECT_EQ(failure(claimSpec({kTwo})), 0) << "it is right already";
 }
 
+TEST_F(ClaimStoreTest, I10_WhereNoSpecCanBeWrittenNoMetadataStays) {
+  const test::SmallDisk disk(dir_ / "cdi");
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
+  ClaimSpec known = claimSpec({kOne});
+  known.metadata = true;
+  ASSERT_TRUE(writes(known));
+  disk.fill();
+  const auto attack = [&](int error) {
+    for (unsigned i = 1; i <= 100; ++i) {
+      ClaimSpec fresh = claimSpec({kTwo}, claimUid(i));
+      fresh.metadata = true;
+      EXPECT_EQ(failure(fresh), error);
+    }
+    EXPECT_EQ(files("metadata"), 1U) << "of the claim that has a spec";
+  };
+  attack(ENOSPC);
+  disk.empty();
+  ASSERT_TRUE(disk.setReadOnly());
+  attack(EROFS);
+}
+
 }  // namespace
 }  // namespace vfiogate
