@@ -60,23 +60,23 @@ GateAnswer listening(Result<KubeletGate::Listener, SocketError> made, const LogF
 
 /// As many as fit into one answer. Those that begin with one device are never parted: `after` could
 /// not tell them apart.
-gate::Allocations partOf(std::vector<AllocatedGroup> groups, const std::string& after) {
-  const auto first = [](const AllocatedGroup& group) { return group.members.front(); };
+gate::Allocations partOf(std::vector<AllocationRecords::Group> groups, const std::string& after) {
+  const auto first = [](const auto& group) { return group->members.front(); };
   std::ranges::stable_sort(groups, {}, first);
   gate::Allocations part;
   std::size_t size = kAroundAllocations;
   const auto last = UnitId::parse(after);
-  for (AllocatedGroup& group : groups) {
+  for (const auto& group : groups) {
     if (last && first(group) <= *last) continue;
-    gate::Allocation one{std::move(group.members), std::move(group.note)};
-    size += sizeOf(one);
-    const bool beginsAnew =
-        part.groups.empty() || part.groups.back().members.front() != one.members.front();
-    if (size > gate::kLargestAnswer && beginsAnew && !part.groups.empty()) {
+    part.groups.push_back({group->members, group->note});
+    size += sizeOf(part.groups.back());
+    if (size > gate::kLargestAnswer) {
+      std::erase_if(part.groups, [&](const gate::Allocation& one) {
+        return one.members.front() == group->members.front();
+      });
       part.more = true;
       return part;
     }
-    part.groups.push_back(std::move(one));
   }
   return part;
 }

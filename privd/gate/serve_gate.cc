@@ -41,7 +41,7 @@ Usage: privd-gate [OPTIONS]
 
 /// Descriptors: the kernel refuses to send one while all of root's that are under way, in whatever
 /// process, are more (ETOOMANYREFS).
-constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 18U << 20U};
+constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 24U << 20U};
 
 int fail(const std::string& what) {
   std::cerr << "privd-gate: " << what << "\n";

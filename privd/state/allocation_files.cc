@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 namespace vfiogate {
@@ -116,14 +117,16 @@ bool AllocationFiles::isAllocated(const std::vector<UnitId>& members) const {
 
 Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<UnitId>& members) const {
   DeviceLocks locks;
+  std::optional<Known> known;
   for (const UnitId& member : members) {
     auto file = fileOf(member);
     if (!file && file.error().error == ENOENT) {
-      const auto known = devices();
-      if (!known) return Failure{known.error().error};
-      if (known->size() >= kMostDevices && !takeFreeAway(*known)) return Failure{EOVERFLOW};
-      const auto made = createAt(directory_, member.str().c_str(), 0600);
-      if (!made && made.error().error != EEXIST) return Failure{made.error().error};
+      if (!known) {
+        auto listed = list(members.size());
+        if (!listed) return Failure{listed.error().error};
+        known = kj::mv(listed).value();
+      }
+      if (const int error = makeFile(member, *known); error != 0) return Failure{error};
       file = fileOf(member);
     }
     // Taken away before it was opened, or before it was locked: somebody makes room.
@@ -134,12 +137,40 @@ Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<UnitId>& member
   return locks;
 }
 
-bool AllocationFiles::takeFreeAway(const std::vector<UnitId>& devices) const {
-  return std::ranges::any_of(devices, [this](const UnitId& device) {
+Result<AllocationFiles::Known, ReadError> AllocationFiles::list(std::size_t more) const {
+  auto listed = devices();
+  if (!listed) return Failure{listed.error()};
+  Known known{0, kj::mv(listed).value()};
+  if (known.others.size() < kMostDevices) known.room = kMostDevices - known.others.size();
+  // The empty ones last: those need not be read.
+  const auto isEmpty = [this](const UnitId& device) {
+    struct stat status = {};
+    return fstatat(directory_, device.str().c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           status.st_size == 0;
+  };
+  if (known.room < more) {
+    std::partition(known.others.begin(), known.others.end(), std::not_fn(isEmpty));
+  }
+  return known;
+}
+
+int AllocationFiles::makeFile(const UnitId& member, Known& known) const {
+  if (known.room == 0 && !takeFreeAway(known.others)) return EOVERFLOW;
+  const auto made = createAt(directory_, member.str().c_str(), 0600);
+  if (!made && made.error().error != EEXIST) return made.error().error;
+  if (known.room != 0) --known.room;
+  return 0;
+}
+
+bool AllocationFiles::takeFreeAway(std::vector<UnitId>& others) const {
+  while (!others.empty()) {
+    const UnitId device = others.back();
+    others.pop_back();
     const auto file = fileOf(device);
     const bool isFree = file && lockIfFree(*file) && hasName(*file) && !at(device);
-    return isFree && unlinkat(directory_, device.str().c_str(), 0) == 0;
-  });
+    if (isFree && unlinkat(directory_, device.str().c_str(), 0) == 0) return true;
+  }
+  return false;
 }
 
 Result<DeviceLocks, int> AllocationFiles::unlocked(const std::vector<UnitId>& members) const {

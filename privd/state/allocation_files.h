@@ -9,6 +9,7 @@
 
 #include <kj/io.h>
 
+#include <compare>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,7 @@ struct AllocatedGroup {
   std::vector<UnitId> members;  ///< ascending
   std::string note;  ///< plugind's words: printable ASCII and newlines; empty: unreadable
 
-  friend bool operator==(const AllocatedGroup&, const AllocatedGroup&) = default;
+  friend auto operator<=>(const AllocatedGroup&, const AllocatedGroup&) = default;
 };
 
 /// The devices after which files in the directory `path`, from `directory` on (borrowed), are
@@ -86,8 +87,17 @@ public:
 private:
   AllocationFiles() = default;
   Result<kj::AutoCloseFd, ReadError> fileOf(const UnitId& member) const;
-  /// One file of `devices`, under its lock, of a free device. False: there is none.
-  bool takeFreeAway(const std::vector<UnitId>& devices) const;
+  /// What lock() knows of files beside those that it locks.
+  struct Known {
+    std::size_t room;            ///< files that may be made
+    std::vector<UnitId> others;  ///< of which those of free devices are taken away, from the end on
+  };
+  /// Where up to `more` files may be made.
+  Result<Known, ReadError> list(std::size_t more) const;
+  /// 0, or errno.
+  int makeFile(const UnitId& member, Known& known) const;
+  /// One file of `others`, under its lock, of a free device. False: there is none.
+  bool takeFreeAway(std::vector<UnitId>& others) const;
 
   kj::AutoCloseFd directory_;
   uid_t owner_ = 0;

@@ -7,14 +7,33 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace vfiogate {
 namespace {
 
-std::size_t sizeOf(const AllocatedGroup& group) {
-  constexpr std::size_t kAddress = sizeof("0000:00:00.0");
-  return group.note.size() + group.members.size() * kAddress;
+struct Sizes {
+  std::size_t text;    ///< of one file
+  std::size_t memory;  ///< some more than it has
+};
+
+Sizes sizesOf(const AllocatedGroup& group) {
+  constexpr std::size_t kAroundText = 136;   // format, boot, digest
+  constexpr std::size_t kAroundGroup = 128;  // with the heap's own words
+  constexpr std::size_t kWordsOfUuid = 48;
+  Sizes sizes{kAroundText + group.note.size(), kAroundGroup + group.note.size()};
+  for (const UnitId& member : group.members) {
+    sizes.text += member.str().size() + 1;
+    sizes.memory += sizeof(UnitId) + (member.uuid() != nullptr ? kWordsOfUuid : 0);
+  }
+  return sizes;
+}
+
+std::size_t inPages(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
 }
 
 }  // namespace
@@ -27,16 +46,26 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
   const auto devices = records.files_.devices();
   if (!devices) return Failure{StateFailure{devices.error().error, directory}};
   records.complete_ = records.files_.complete();
+  const auto isBefore = [](const Group& a, const Group& b) { return *a < *b; };
+  std::set<Group, decltype(isBefore)> known;
+  std::size_t memory = 0;
   for (const UnitId& device : *devices) {
-    auto group = records.files_.at(device);
-    if (!group) continue;
-    const bool makesSense = !group->note.empty();
+    auto read = records.files_.at(device);
+    if (!read) continue;
+    const auto found = known.insert(std::make_shared<const AllocatedGroup>(*std::move(read)));
+    Group group = *found.first;
+    if (found.second) memory += sizesOf(*group).memory;
+    const bool fits = !found.second || memory <= kLargestRecord;
+    const bool makesSense = fits && !group->note.empty();
+    if (!fits) {
+      known.erase(found.first);
+      group = std::make_shared<const AllocatedGroup>(AllocatedGroup{{device}, {}});
+    }
     if (!makesSense) {
       records.complete_ = false;
       records.problems_.push_back(directory + "/" + device.str() + ": makes no sense");
     }
-    records.entries_.insert_or_assign(
-        device, Entry{std::make_shared<const AllocatedGroup>(*std::move(group)), 0, makesSense});
+    records.entries_.insert_or_assign(device, Entry{kj::mv(group), 0, makesSense});
     if (records.entries_.size() > AllocationFiles::kMostDevices) {
       return Failure{StateFailure{EOVERFLOW, directory}};
     }
@@ -67,14 +96,23 @@ bool AllocationRecords::allocate(const std::vector<UnitId>& members, const std::
 }
 
 bool AllocationRecords::hasRoom(const AllocatedGroup& group) const {
-  std::size_t devices = group.members.size();
-  std::size_t bytes = devices * sizeOf(group);
+  std::map<const AllocatedGroup*, std::size_t> files{{&group, group.members.size()}};
   for (const auto& [member, entry] : entries_) {
-    if (std::ranges::binary_search(group.members, member)) continue;
-    ++devices;
-    bytes += sizeOf(*entry.group);
+    if (!std::ranges::binary_search(group.members, member)) ++files[entry.group.get()];
   }
-  return devices <= AllocationFiles::kMostDevices && bytes <= kLargestRecord;
+  std::size_t devices = 0;
+  std::size_t written = 0;
+  std::size_t memory = 0;
+  std::size_t ofOneFirst = 0;
+  for (const auto& [one, count] : files) {
+    const Sizes sizes = sizesOf(*one);
+    devices += count;
+    written += count * inPages(sizes.text);
+    memory += sizes.memory;
+    if (one->members.front() == group.members.front()) ofOneFirst += sizes.text;
+  }
+  return devices <= AllocationFiles::kMostDevices && written <= kLargestFiles &&
+         memory <= kLargestRecord && ofOneFirst <= kLargestOfOneFirst;
 }
 
 void AllocationRecords::release(const std::vector<UnitId>& members) {
@@ -103,13 +141,11 @@ bool AllocationRecords::isOnFile(const std::vector<UnitId>& members) const {
   });
 }
 
-std::vector<AllocatedGroup> AllocationRecords::groups() const {
-  std::vector<AllocatedGroup> groups;
+std::vector<AllocationRecords::Group> AllocationRecords::groups() const {
+  std::vector<Group> groups;
+  std::set<Group> told;
   for (const auto& [member, entry] : entries_) {
-    const auto first = entries_.find(entry.group->members.front());
-    const bool told =
-        first != entries_.end() && first->first < member && *first->second.group == *entry.group;
-    if (!told) groups.push_back(*entry.group);
+    if (told.insert(entry.group).second) groups.push_back(entry.group);
   }
   return groups;
 }

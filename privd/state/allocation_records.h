@@ -13,8 +13,12 @@ namespace vfiogate {
 
 /// Bytes of a note.
 constexpr std::size_t kLargestNote = 8192;
-/// Bytes of notes and members in all files: 2 KiB for each of as many devices as there may be.
+/// Bytes of memory of all groups: 2 KiB for each of as many devices as there may be.
 constexpr std::size_t kLargestRecord = std::size_t{8} << 20U;
+/// Bytes of all files, in whole pages: on a tmpfs they are memory, too.
+constexpr std::size_t kLargestFiles = std::size_t{18} << 20U;
+/// Bytes of text of groups with one first member, which are told in one answer.
+constexpr std::size_t kLargestOfOneFirst = std::size_t{48} << 10U;
 
 /// Writes the files of the record, alone: what plugind tells of each group, and over which
 /// connection.
@@ -22,9 +26,12 @@ class AllocationRecords {
 public:
   /// One connection of plugind's. 0: none, it is from before this privd.
   using Session = std::uint64_t;
+  /// One for all of its members that are still in it.
+  using Group = std::shared_ptr<const AllocatedGroup>;
 
-  /// A file that makes no sense stays, and is named in problems(). EOVERFLOW: more devices are not
-  /// free than there may be.
+  /// A file that makes no sense, or is of more than there may be, stays, and is named in
+  /// problems(): nobody knows whose device it is. EOVERFLOW: more devices are not free than there
+  /// may be.
   static Result<AllocationRecords, StateFailure> open(const std::string& directory,
                                                       std::string bootId);
 
@@ -44,7 +51,7 @@ public:
 
   /// True if what allocate() was last told of all of these is on file.
   bool isOnFile(const std::vector<UnitId>& members) const;
-  std::vector<AllocatedGroup> groups() const;
+  std::vector<Group> groups() const;
   /// True if whatever was allocated in this boot, and not released, is here.
   bool complete() const { return complete_; }
   const std::vector<std::string>& problems() const { return problems_; }
@@ -52,7 +59,7 @@ public:
 
 private:
   struct Entry {
-    std::shared_ptr<const AllocatedGroup> group;  ///< one for all members
+    Group group;
     Session by = 0;
     bool onFile = false;
   };

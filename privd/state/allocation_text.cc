@@ -24,6 +24,7 @@ std::optional<std::string_view> takeUntil(std::string_view& text, std::string_vi
 /// Ascending, each once. Empty: it makes no sense.
 std::vector<UnitId> membersFrom(std::string_view text) {
   std::vector<UnitId> members;
+  members.reserve(static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1);
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));

@@ -58,7 +58,7 @@ OwnLimit limitOf(Role role) {
     case Role::kForkServer:
       return {4096, 40};
     case Role::kGate:
-      return {4096, 18};
+      return {4096, 24};
     case Role::kIommufd:
       return {256, 10};
     case Role::kPlugind:

@@ -135,10 +135,12 @@ TEST_P(GateInItsContainer, I10_IsNotEndedForWhatItWrites) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, GateInItsContainer,
-    testing::Values(WrittenRow{"AllocatesAsMuchAsItMay", "1022 of 4096"},
+    testing::Values(WrittenRow{"AllocatesAsMuchAsItMay", "1003 of 4096"},
                     WrittenRow{"AllocatesMadeUpDevices", "done 4096, failed 2304"},
                     WrittenRow{"ListsWithoutEnd", "done"},
                     WrittenRow{"DeclaresAsMuchAsItMay", "done 3, failed 29"},
+                    WrittenRow{"AllocatesGroupsOfMediatedDevices", "done 7, failed 21"},
+                    WrittenRow{"DeclaresBesideAFullRecord", "1003 on record, done 3, failed 29"},
                     WrittenRow{"WritesAsMuchAsItMay",
                                "claim done 256, done 3, failed 29, record done 4096"}),
     [](const auto& row) { return row.param.name; });

@@ -227,6 +227,31 @@ TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
   EXPECT_TRUE(isReleased("0001:00:00.0")) << "what nobody has" << node_->said();
 }
 
+class AfterATakenOverPlugindAndItsGate : public AfterATakenOverPlugind,
+                                         public testing::WithParamInterface<ActRow> {};
+
+// Of what is on file each gate begins with all.
+TEST_P(AfterATakenOverPlugindAndItsGate, I10_TheNextGateServesAnHonestOne) {
+  const std::string resource = "vfiogate.dev/10de_2684";
+  node_->kubelet.start();
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  EXPECT_EQ(attack(GetParam().name), GetParam().gets) << node_->said();
+  node_->privd->signal(SIGTERM);
+  EXPECT_EQ(node_->privd->wait(), 0) << node_->said();
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  ASSERT_TRUE(node_->startPlugind("resources: [{select: {vendor: \"10de\"}}]\n")) << node_->said();
+  ASSERT_TRUE(node_->kubelet.shows(resource, {"0000:01:00.0"})) << node_->said();
+  const auto pod = node_->kubelet.admit(podOf("pod-1", resource));
+  EXPECT_TRUE(pod.admitted) << pod.message << node_->said();
+  EXPECT_TRUE(isReleased("0001:00:00.1")) << "what nobody has" << node_->said();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AfterATakenOverPlugindAndItsGate,
+                         testing::Values(ActRow{"AllocatesTheLargestGroupAndAPartOfIt", "done 3"},
+                                         ActRow{"AllocatesGroupsThatBeginWithOneDevice",
+                                                "done 5, failed 4"}),
+                         [](const auto& row) { return row.param.name; });
+
 class PowerOfTheKubeletApi : public SplitCase {
 protected:
   void layOut(FakeSysfs& hardware) override { hardware.add({.address = "0000:01:00.0"}); }

@@ -19,6 +19,7 @@ struct WireAttack {
 
 std::span<const WireAttack> attacksByCall();     ///< calls that the hardware process takes
 std::span<const WireAttack> attacksOnGate();     ///< requests that the gate understands
+std::span<const WireAttack> attacksOnRecord();   ///< those that fill its record of allocations
 std::span<const WireAttack> attacksBySpec();     ///< those about CDI specs
 std::span<const WireAttack> attacksByPacket();   ///< packets to the gate that nobody would send
 std::span<const WireAttack> attacksOnBinder();   ///< requests that the binder understands

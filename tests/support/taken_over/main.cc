@@ -22,8 +22,8 @@ namespace {
 void carryOut(const std::string& socket, std::string_view name, pid_t privd) {
   Captive captive(socket);
   for (const auto attacks :
-       {attacksByCall(), attacksByMessage(), attacksOnGate(), attacksBySpec(), attacksByPacket(),
-        attacksOnBinder(), attacksByOrder(), falsePlugins()}) {
+       {attacksByCall(), attacksByMessage(), attacksOnGate(), attacksOnRecord(), attacksBySpec(),
+        attacksByPacket(), attacksOnBinder(), attacksByOrder(), falsePlugins()}) {
     for (const WireAttack& attack : attacks) {
       if (attack.name == name) tell(attack.carryOut(captive));
     }

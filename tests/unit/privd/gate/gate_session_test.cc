@@ -209,5 +209,26 @@ TEST_F(GateSessionTest, ListsAllocationsInPartsThatFitIntoAnAnswer) {
   EXPECT_EQ(parts, 5U) << "eight a part";
 }
 
+// No part ends between groups that begin with one device: the next could not go on there.
+TEST_F(GateSessionTest, I10_GroupsThatBeginWithOneDeviceAreOfOnePart) {
+  auto plugind = entered();
+  const std::string note(8000, 'x');
+  std::size_t taken = 0;
+  for (std::uint32_t first = 0; first < 6; ++first) {
+    for (std::uint32_t i = 1; i < 10; ++i) {
+      const std::vector<UnitId> members{*Bdf::make(first, 0, 0, 0),
+                                        *Bdf::make(100 + first, 0, 0, 0),
+                                        *Bdf::make(100 * i + 200 + first, 0, 0, 0)};
+      const auto answered = allocate(plugind, members, note);
+      if (answered.is(Code::kDone)) ++taken;
+      if (!answered.is(Code::kDone)) EXPECT_EQ(answered.answer.detail, EOVERFLOW);
+    }
+  }
+  EXPECT_LT(taken, 6U * 9U);
+  std::size_t parts = 0;
+  EXPECT_EQ(listed(plugind, &parts).size(), taken) << "each of them once";
+  EXPECT_EQ(parts, 6U);
+}
+
 }  // namespace
 }  // namespace vfiogate::test

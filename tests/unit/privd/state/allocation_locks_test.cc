@@ -23,10 +23,12 @@
 #include "sim/base/temp_dir.h"
 
 static std::function<void()> beforeTheLock;  // once
+static unsigned locksTried = 0;
 
 // In place of the C library's, for the whole of this program.
 extern "C" int flock(int fd, int operation) noexcept {
   if (beforeTheLock) std::exchange(beforeTheLock, nullptr)();
+  ++locksTried;
   return static_cast<int>(syscall(SYS_flock, fd, operation));
 }
 
@@ -116,6 +118,20 @@ TEST_F(AllocationLocksTest, FilesOfAnotherBootMakeRoom) {
   EXPECT_TRUE(files_.lock({more_, another_}));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ / "devices"), {}),
             AllocationFiles::kMostDevices);
+}
+
+// What nobody has is found without a lock of each file that somebody has.
+TEST_F(AllocationLocksTest, I10_RoomForManyIsMadeInOneGo) {
+  constexpr std::uint32_t kMany = 20;
+  fill(text_);
+  std::vector<UnitId> members;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    put(*Bdf::make(AllocationFiles::kMostDevices - i, 0, 0, 0), "");
+    members.emplace_back(*Bdf::make(0, static_cast<std::uint8_t>(i), 0, 0));
+  }
+  locksTried = 0;
+  EXPECT_TRUE(files_.lock(members));
+  EXPECT_EQ(locksTried, 2 * kMany) << "of one that is taken away, and of one that is made";
 }
 
 // Two that make files at one moment can make one more than there may be.
