@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import pod_seccomp
@@ -121,6 +122,9 @@ class Overlays(Case):
 
 
 class Ends(Case):
+    ANSWER_WITHIN = 5  # seconds, the next, too; beside builds
+    GONE_WITHIN = 2
+
     def test_each_container_comes_back_and_the_card_stays_held(self):
         # A plugind that has started anew asks the kubelet who has what before it allocates anything.
         cards = 5  # one for each container, and one more
@@ -143,11 +147,17 @@ class Ends(Case):
         node = self.node(self.sandbox())
         before = node.files()
         pod = self.pod(node, self.sandbox(), pod_sources.configured("kubevirt"))
-        self.assert_admitted(node, "vm-1")
+        started = time.monotonic()
         # The first process of a container that has not asked for SIGTERM yet does not get it.
         await_that("all have started", lambda: not pod.failing("liveness"))
+        answered = time.monotonic() - started
+        self.assert_admitted(node, "vm-1")
         ends = pod.end()
+        last = max(seconds for _, seconds in ends.values())
+        print(f"they answered after {answered:.2f} s, and were gone {last:.3f} s after they were told to end", file=sys.stderr)
         self.assertEqual({name: code for name, (code, _) in ends.items()}, dict.fromkeys(ends, 0), ends)
+        self.assertLess(answered, self.ANSWER_WITHIN)
+        self.assertLess(last, self.GONE_WITHIN, ends)
         after = node.files()
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         of_the_kubelet = {"var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"}

@@ -3,7 +3,9 @@
 #include "ipc/gate/packet_socket.h"
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/child_process.h"
+#include "sim/base/process_status.h"
 #include "sim/base/temp_dir.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 #include <kj/debug.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -117,6 +120,19 @@ TEST_F(IommufdProcess, HasOneCapabilityAndThatNotInForce) {
   }
   EXPECT_THAT(text, HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(text, HasSubstr("Seccomp:\t2"));
+}
+
+TEST_F(IommufdProcess, ServesInHalfOfItsMemory) {
+  constexpr unsigned long kHalfKib = 5UL << 10U;
+  const auto alone = start();
+  ASSERT_TRUE(alone->says("event=started role=iommufd")) << alone->output();
+  for (int i = 0; i < 64; ++i) isGiven();
+  ThreadStatus status = threadStatuses(alone->pid()).begin()->second;
+  std::printf("privd-iommufd: VmData %s, VmHWM %s\n", status["VmData"].c_str(),
+              status["VmHWM"].c_str());
+  if (kOwnAllocator) {
+    EXPECT_LT(std::stoul(status["VmData"]), kHalfKib);
+  }
 }
 
 TEST_F(IommufdProcess, TakesTheNameOfOneThatIsGoneAndOfADirectoryThatARuntimeMade) {

@@ -1,11 +1,13 @@
 // Clients of netd that mean no good: it and plugind stay as they were, and a scrape gets through.
 
+#include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/seen/process_size.h"
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <list>
 #include <memory>
 #include <random>
@@ -130,6 +132,9 @@ TEST_P(NetdUnderAttack, ServesOthersWithinASecondAndStaysAsItWas) {
           << meanwhile.str();
     }
   }
+  const ThreadStatus status = threadStatuses(node_->netd->pid()).begin()->second;
+  std::printf("netd metrics: VmData %s, VmHWM %s\n", status.at("VmData").c_str(),
+              status.at("VmHWM").c_str());
   const Sizes after = atRest();
   EXPECT_EQ(after.netd.descriptors, before.netd.descriptors) << after.str();
   EXPECT_LE(after.plugind.descriptors, before.plugind.descriptors + 1) << after.str();

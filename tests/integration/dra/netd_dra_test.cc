@@ -5,6 +5,7 @@
 #include "sim/base/temp_dir.h"
 #include "tests/support/played/api_server.h"
 #include "tests/support/played/control_stand_in.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/test_certificates.h"
 
 #include <gmock/gmock.h>
@@ -12,9 +13,11 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <variant>
@@ -68,6 +71,12 @@ protected:
     std::ofstream(dir_ / "new") << text;
     std::filesystem::rename(dir_ / "new", dir_ / "token");
   }
+  /// To the API server, in whichever request.
+  std::set<std::string> tokensTold() {
+    std::set<std::string> told;
+    for (const json& entry : server_->journal()) told.insert(entry.at("token"));
+    return told;
+  }
   std::string endsWell() {
     netd_->signal(SIGTERM);
     const int code = netd_->wait();
@@ -108,12 +117,40 @@ TEST_F(NetdDraTest, AnswersWhatTheClaimIs) {
   EXPECT_EQ(endsWell(), "");
 }
 
+TEST_F(NetdDraTest, OverPlainHttpTheTokenIsToldToNobody) {
+  startAll();
+  EXPECT_TRUE(std::holds_alternative<ClaimGone>(control_->claim(kDriver, "c")));
+  EXPECT_EQ(tokensTold(), std::set<std::string>{"one"});
+  EXPECT_EQ(endsWell(), "");
+  server_ = std::make_unique<ApiServer>();
+  startNetd();
+  control_->awaitAttached();
+  EXPECT_TRUE(std::holds_alternative<ClaimGone>(control_->claim(kDriver, "c")));
+  EXPECT_EQ(tokensTold(), std::set<std::string>{""});
+  EXPECT_EQ(endsWell(), "");
+}
+
 DevicePool poolOf(std::size_t devices) {
   DevicePool pool{kDriver, "node-1", {}, {}};
   for (std::size_t i = 0; i < devices; ++i) {
     pool.devices["d-" + std::to_string(i)].attributes["vendor"] = std::string("10de");
   }
   return pool;
+}
+
+TEST_F(NetdDraTest, KeepsThePoolOfALargeNodeInHalfOfItsMemory) {
+  constexpr std::size_t kDevices = 4096;
+  constexpr unsigned long kHalfKib = 56UL << 10U;
+  startAll();
+  control_->publish(poolOf(kDevices));
+  EXPECT_TRUE(netd_->says("event=pool_stored")) << netd_->output();
+  const ThreadStatus status = threadStatuses(netd_->pid()).begin()->second;
+  std::printf("netd dra, %zu devices: VmData %s, VmHWM %s\n", kDevices, status.at("VmData").c_str(),
+              status.at("VmHWM").c_str());
+  if (kOwnAllocator) {
+    EXPECT_LT(std::stoul(status.at("VmData")), kHalfKib);
+  }
+  EXPECT_EQ(endsWell(), "");
 }
 
 TEST_F(NetdDraTest, KeepsThePoolThatPlugindPublishes) {
