@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -86,6 +87,22 @@ TEST_F(WatchedPrivd, AGateIsSeenToStandStillWhereNoBinderRuns) {
   kill(gate, SIGCONT);
   EXPECT_EQ(plugind.got(kForAnAttack), "foreign") << plugind.said();
   EXPECT_GT(watch.end().longestMs, 300) << node_->said();
+}
+
+TEST_F(WatchedPrivd, I10_WhoHasRoomMadeForALargeGroupHoldsTheGateUpForNobody) {
+  if (kWatchesThreads) GTEST_SKIP() << kFillsTheRecord;
+  constexpr double kLongestWaitMs = kOwnAllocator ? 100 : 5'000;
+  ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet"})) << node_->said();
+  ServiceWatch::Seen seen;
+  for (int tries = 0; tries < 4 && (tries == 0 || seen.longestMs >= kLongestWaitMs); ++tries) {
+    ServiceWatch watch(*node_->privd, node_->directory("state"),
+                       ServiceWatch::Applied::kUnderAttack);
+    TakenOverProgram plugind(*node_, "MakesRoomForALargeGroup");
+    EXPECT_EQ(plugind.got(kForAnAttack), "done") << plugind.said() << node_->said();
+    seen = watch.end();
+  }
+  std::printf("others wait at most %.1f ms\n", seen.longestMs);
+  EXPECT_LT(seen.longestMs, kLongestWaitMs);
 }
 
 class WithoutTheRightToBind : public SplitCase {

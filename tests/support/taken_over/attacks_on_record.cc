@@ -57,7 +57,7 @@ std::string allocatesGroupsThatBeginWithOneDevice(Captive& captive) {
 
 /// Beside as many others as there may be, whose files come before those of free devices.
 std::string makesRoomForALargeGroup(Captive& captive) {
-  constexpr unsigned kGroup = 800;
+  constexpr unsigned kGroup = 300;  // a page each, as the others
   constexpr unsigned kOthers = 4096 - kGroup;
   GateSpeaker gate(captive);
   for (unsigned i = 0; i < kOthers; ++i) {
