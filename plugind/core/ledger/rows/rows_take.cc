@@ -95,7 +95,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
           true);
     }
     if (const auto replaced = refuseReplaced(turn.state, first, offer.ids)) {  // row 7b
-      return refused(*replaced, false);
+      return refused(*replaced, true);
     }
     return judgeAlone(turn.state, offer);  // rows 7, 11
   }

@@ -144,5 +144,22 @@ TEST_F(LedgerCase, AForgottenHolderWithoutANameEndsAfterTenMinutes) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// 5.6: whoever ended is known at the next reconcile, so that the next pod does not meet this wall.
+TEST_F(LedgerCase, ARefusalForOtherHardwareMakesAReconcile) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/vm"}};
+  node.pass(31s);
+  node.hardware.device(kA).device = std::uint16_t{0x2704};
+  node.see();
+  node.forget("p1");
+  node.list = {};
+  const int before = node.reconciled;
+  ASSERT_EQ(node.allocate("gpu", {kA}), "other-hardware");
+  EXPECT_EQ(node.reconciled, before + 1);
+  node.pass(20s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
 }  // namespace
 }  // namespace vfiogate
