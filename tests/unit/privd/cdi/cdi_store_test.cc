@@ -107,6 +107,18 @@ TEST_F(CdiStoreTest, WhatChangesTakesTheOldSpecsPlace) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(CdiStoreTest, WhatSomebodyDidToASpecIsMendedByTheSameDeclaration) {
+  const auto declared = spec(kGpu, {{kOne, 12}});
+  declare({declared});
+  const Devices whole = onDisk(kGpu);
+  std::ofstream(pathOf(kGpu)) << R"({"kind": "vfiogate.dev/gpu", "devices": []})";
+  declare({declared});
+  EXPECT_EQ(onDisk(kGpu), whole);
+  fs::remove(pathOf(kGpu));
+  declare({declared});
+  EXPECT_EQ(onDisk(kGpu), whole);
+}
+
 TEST_F(CdiStoreTest, UnlinksWhatIsDeclaredNoMoreAndNobodyElsesFiles) {
   declare({spec(kGpu, {{kOne, 12}}), spec(kNic, {{kTwo, 13}})});
   const std::vector<std::string> foreign{"nvidia.com-gpu.json", "vfiogate-claim-1.json",
