@@ -10,6 +10,8 @@ namespace vfiogate {
 namespace {
 
 constexpr auto kPatiencePerVf = 1 * kj::SECONDS;
+/// Of the writes that take a change back, while too many descriptors are under way: a minute.
+constexpr unsigned kUndoTries = 30;
 
 std::string lineOf(const SysfsWrite& write) {
   return "'" + (write.text == "\n" ? std::string("\\n") : write.text) + "' > " + write.attribute;
@@ -26,7 +28,9 @@ std::string wordsOf(const WriteOutcome& outcome) {
     case WriteOutcome::Kind::kStuck:
       return "the kernel has not come back from it";
     case WriteOutcome::Kind::kRefused:
-      return "not tried: too many writes are stuck, or the fork server is gone";
+      if (outcome.error == EBUSY) return "not tried: too many writes are stuck";
+      return std::string("not tried: the fork server could not take it: ") +
+             strerror(outcome.error);
   }
   return {};
 }
@@ -129,6 +133,10 @@ private:
     const SysfsWrite& back = undo_[undoNext_++];
     if (result_.stuck.contains(back.address)) return undo();
     return write(back).then([this, &back](WriteOutcome outcome) {
+      if (outcome.error == ETOOMANYREFS && ++undoTries_ < kUndoTries) {
+        --undoNext_;
+        return undo();
+      }
       if (outcome.kind == WriteOutcome::Kind::kStuck) markStuck(back);
       // Whether the driver is the old one is read at the end; an override is not readable safely.
       if (outcome.kind != WriteOutcome::Kind::kWritten && isOverride(back)) {
@@ -201,6 +209,7 @@ private:
   std::size_t next_ = 0;
   std::vector<SysfsWrite> undo_;
   std::size_t undoNext_ = 0;
+  unsigned undoTries_ = 0;
   RunResult result_;
 };
 

@@ -16,6 +16,8 @@ namespace {
 using Kind = WriteOutcome::Kind;
 using FdObserver = kj::UnixEventPort::FdObserver;
 
+constexpr auto kSendPause = 50 * kj::MILLISECONDS;
+
 /// Null: nothing has been said yet.
 kj::Maybe<WriteOutcome> readAnswer(int answersFd) {
   int error = 0;
@@ -69,9 +71,26 @@ Writer::Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
 
 kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attribute,
                                         std::string text, int lockFd, kj::Duration patience) {
+  return tryUntil(timer_.now() + kSendPatience, kj::heapString(name), kj::mv(attribute),
+                  std::move(text), lockFd, patience);
+}
+
+kj::Promise<WriteOutcome> Writer::tryUntil(kj::TimePoint end, kj::String name,
+                                           kj::AutoCloseFd attribute, std::string text, int lockFd,
+                                           kj::Duration patience) {
   if (stuck_ >= kMostStuck) return WriteOutcome{Kind::kRefused, EBUSY};
-  return begin(name, Act::kWrite, patience,
-               [&](int answerFd) { return server_.ask(text, attribute.get(), answerFd, lockFd); });
+  bool crowded = false;
+  auto begun = begin(name, Act::kWrite, patience, [&](int answerFd) {
+    const int error = server_.ask(text, attribute.get(), answerFd, lockFd);
+    crowded = error == ETOOMANYREFS && timer_.now() < end;
+    return error;
+  });
+  if (!crowded) return begun;
+  return timer_.afterDelay(kSendPause)
+      .then([this, end, name = kj::mv(name), attribute = kj::mv(attribute), text = std::move(text),
+             lockFd, patience]() mutable {
+        return tryUntil(end, kj::mv(name), kj::mv(attribute), std::move(text), lockFd, patience);
+      });
 }
 
 kj::Promise<WriteOutcome> Writer::readSerial(kj::StringPtr name, kj::AutoCloseFd attribute) {

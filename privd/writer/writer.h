@@ -21,10 +21,11 @@ struct WriteOutcome {
     kFailed,   ///< with `error`
     kDied,     ///< its process ended without an answer; what came of the write is not known
     kStuck,    ///< no answer in time: it may still happen
-    kRefused,  ///< too many are stuck already, or the fork server is gone: nothing was tried
+    kRefused,  ///< nothing was tried: see `error`
   };
   Kind kind;
-  int error = 0;         ///< errno: of kFailed, and why kRefused (EBUSY: too many)
+  int error = 0;         ///< errno: of kFailed, and why kRefused (EBUSY: too many are stuck;
+                         ///< EPIPE, ECONNRESET: the fork server is gone)
   std::string serial{};  ///< that was read; empty: there is none
 };
 
@@ -33,6 +34,9 @@ class Writer final : private kj::TaskSet::ErrorHandler {
 public:
   static constexpr unsigned kMostStuck = 8;
   static constexpr auto kPatience = 5 * kj::SECONDS;
+  /// For which the kernel may say that too many descriptors are under way (ETOOMANYREFS), as any
+  /// process of root's can make it.
+  static constexpr auto kSendPatience = 2 * kj::SECONDS;
   /// Reads that have not come back, in time or not.
   static constexpr unsigned kMostReads = 4;
   /// A card may need milliseconds for each of a thousand words.
@@ -45,7 +49,8 @@ public:
   /// Writes `text` (1 to 256 bytes; else kRefused, EMSGSIZE) once to `attribute`, which is open for
   /// writing. `name` is for lateEnd and the log. `lockFd` (borrowed; -1: none) stays locked until
   /// the kernel has come back, whoever died meanwhile; after `patience` it is reported stuck. Never
-  /// fails. Dropping the promise changes nothing but that nobody is told: the write is under way.
+  /// fails. Dropping the promise changes nothing but that nobody is told: the write is under way,
+  /// unless the kernel has not taken its descriptors yet: then it is dropped as well.
   kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text,
                                   int lockFd = -1, kj::Duration patience = kPatience);
 
@@ -61,6 +66,8 @@ private:
   enum class Act : bool { kWrite, kRead };
   struct Pending;
 
+  kj::Promise<WriteOutcome> tryUntil(kj::TimePoint end, kj::String name, kj::AutoCloseFd attribute,
+                                     std::string text, int lockFd, kj::Duration patience);
   template <typename Ask>
   kj::Promise<WriteOutcome> begin(kj::StringPtr name, Act act, kj::Duration patience, Ask ask);
   kj::Promise<void> awaitAnswer(Pending& pending);

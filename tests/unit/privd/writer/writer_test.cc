@@ -2,14 +2,20 @@
 
 #include "privd/writer/writer.h"
 
+#include "ipc/gate/packet_socket.h"
 #include "tests/unit/privd/writer/write_target.h"
 
 #include <gmock/gmock.h>
 #include <kj/async-io.h>
+#include <kj/debug.h>
 
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <deque>
@@ -39,6 +45,38 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 using Kind = WriteOutcome::Kind;
+
+/// More descriptors under way than this process may have, which is without power meanwhile.
+class Crowd {
+public:
+  Crowd() {
+    for (int i = 0; i < 80; ++i) {
+      KJ_ASSERT(sendPacket(pair_.ours, "x", pair_.ours) == PacketSent::kSent);
+    }
+    KJ_SYSCALL(syscall(SYS_capget, &header_, caps_.data()));
+    auto weak = caps_;
+    for (auto& half : weak) half.effective = 0;
+    KJ_SYSCALL(syscall(SYS_capset, &header_, weak.data()));
+    KJ_SYSCALL(getrlimit(RLIMIT_NOFILE, &before_));
+    const rlimit few{64, before_.rlim_max};
+    KJ_SYSCALL(setrlimit(RLIMIT_NOFILE, &few));
+  }
+  ~Crowd() noexcept(false) {
+    KJ_SYSCALL(setrlimit(RLIMIT_NOFILE, &before_));
+    KJ_SYSCALL(syscall(SYS_capset, &header_, caps_.data()));
+  }
+  KJ_DISALLOW_COPY(Crowd);
+
+  void leave() const {
+    for (int i = 0; i < 80; ++i) KJ_ASSERT(receivePacket(pair_.theirs, 1).has_value());
+  }
+
+private:
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> caps_{};
+  rlimit before_{};
+  PacketPair pair_ = packetPair().value();
+};
 
 class Writing : public testing::Test {
 public:
@@ -108,6 +146,7 @@ protected:
     kill(children.front(), SIGKILL);
   }
 
+  static constexpr auto kTryPause = 50 * kj::MILLISECONDS;
   static constexpr auto kMoment = 1 * kj::MILLISECONDS;
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   kj::TimePoint now_ = kj::origin<kj::TimePoint>();
@@ -123,6 +162,34 @@ TEST_F(Writing, ArrivesAndIsAnswered) {
   EXPECT_EQ(writeTo(target, "vfio-pci"), WriteOutcome{Kind::kWritten});
   EXPECT_EQ(target.written(), "vfio-pci");
   EXPECT_EQ(said(), "");
+}
+
+// Any process of root's can make the kernel say ETOOMANYREFS for a while.
+TEST_F(Writing, IsTriedAgainUntilTheKernelTakesItsDescriptors) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, whose descriptors under way are counted";
+  const Crowd crowd;
+  WriteTarget target;
+  auto outcome = begin(target, "vfio-pci");
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_FALSE(outcome.poll(io_.waitScope));
+    passTime(kTryPause);
+  }
+  crowd.leave();
+  passTime(kTryPause);
+  EXPECT_EQ(outcome.wait(io_.waitScope), WriteOutcome{Kind::kWritten});
+  EXPECT_EQ(target.written(), "vfio-pci");
+}
+
+TEST_F(Writing, IsGivenUpWhereTheKernelTakesNoDescriptorsFor2Seconds) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, whose descriptors under way are counted";
+  const Crowd crowd;
+  WriteTarget target;
+  auto outcome = begin(target);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_FALSE(outcome.poll(io_.waitScope)) << i;
+    passTime(kTryPause);
+  }
+  EXPECT_EQ(outcome.wait(io_.waitScope), (WriteOutcome{Kind::kRefused, ETOOMANYREFS}));
 }
 
 TEST_F(Writing, FailsWithTheKernelsErrno) {
