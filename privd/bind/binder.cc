@@ -179,7 +179,9 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
     // Not even looked at: where the kernel keeps another process's write, reading could hang, too.
     const std::string why = notLocked(c.lockError);
     c.report.objections.push_back({Guard::kMember, order.addresses.front(), Verdict::kBlocked, why,
-                                   "wait for its end, or end it"});
+                                   c.lockError == EWOULDBLOCK
+                                       ? "wait for its end, or end it"
+                                       : "mend what keeps it from that directory, and try again"});
     refuse(c, firstStanding(c.report.objections), guardsThatStand(c.report.objections));
     return kj::mv(c.report);
   }

@@ -72,7 +72,7 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
 /// its attributes, and opens its disks, too.
 void Binding::assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding) {
   const auto locks = place_.allocations.lock({group.members.begin(), group.members.end()});
-  binding.busy = !locks && locks.error() == EWOULDBLOCK;
+  binding.busy = !locks;
   if (binding.busy) {
     busyElsewhere_.insert(group.id);
     return;

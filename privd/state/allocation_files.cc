@@ -141,7 +141,7 @@ Result<AllocationFiles::Known, ReadError> AllocationFiles::list(std::size_t more
   auto listed = devices();
   if (!listed) return Failure{listed.error()};
   Known known{0, kj::mv(listed).value()};
-  if (known.others.size() < kMostDevices) known.room = kMostDevices - known.others.size();
+  if (known.others.size() < kMostFiles) known.room = kMostFiles - known.others.size();
   // The empty ones last: those need not be read.
   const auto isEmpty = [this](const UnitId& device) {
     struct stat status = {};

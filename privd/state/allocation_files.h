@@ -48,8 +48,11 @@ using DeviceLocks = std::map<UnitId, kj::AutoCloseFd>;
 /// others had. Nothing of the files is remembered here: each question reads them.
 class AllocationFiles {
 public:
-  /// At most so many files, but for those that several processes make at one moment.
+  /// Of devices that are allocated: AllocationRecords keeps to it.
   static constexpr std::size_t kMostDevices = 4096;
+  /// At most so many files, but for those that several processes make at one moment. So whoever
+  /// fills the record of allocations keeps nobody from locking another device.
+  static constexpr std::size_t kMostFiles = kMostDevices + 512;
 
   /// Makes the directory that is missing, and the one above it. EPERM: others than its owner may
   /// write into it.

@@ -48,7 +48,7 @@ protected:
   }
   /// Devices whose files say `text`, so many that no other may have one.
   void fill(const std::string& text) const {
-    for (std::uint32_t i = 0; i < AllocationFiles::kMostDevices; ++i) {
+    for (std::uint32_t i = 0; i < AllocationFiles::kMostFiles; ++i) {
       put(*Bdf::make(i + 1, 0, 0, 0), text);
     }
   }
@@ -117,7 +117,14 @@ TEST_F(AllocationLocksTest, FilesOfAnotherBootMakeRoom) {
   fill(allocationText("boot-before", {{first_}, "of nobody here"}));
   EXPECT_TRUE(files_.lock({more_, another_}));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ / "devices"), {}),
-            AllocationFiles::kMostDevices);
+            AllocationFiles::kMostFiles);
+}
+
+TEST_F(AllocationLocksTest, AFullRecordKeepsNobodyFromLockingDevicesThatAreNotInIt) {
+  for (std::uint32_t i = 0; i < AllocationFiles::kMostDevices; ++i) {
+    put(*Bdf::make(i + 1, 0, 0, 0), text_);
+  }
+  EXPECT_EQ(lockError({more_, another_}), 0);
 }
 
 // What nobody has is found without a lock of each file that somebody has.
@@ -137,8 +144,11 @@ TEST_F(AllocationLocksTest, I10_RoomForManyIsMadeInOneGo) {
 // Two that make files at one moment can make one more than there may be.
 TEST_F(AllocationLocksTest, AFileTooManyOfAFreeDeviceKeepsNobodyOut) {
   fill(text_);
+  for (std::uint32_t i = AllocationFiles::kMostDevices; i < AllocationFiles::kMostFiles; ++i) {
+    put(*Bdf::make(i + 1, 0, 0, 0), "");
+  }
   put(more_, "");
-  EXPECT_TRUE(files_.lock({another_})) << "in place of the free one";
+  EXPECT_TRUE(files_.lock({another_})) << "in place of a free one";
   put(more_, "");
   put(another_, "");
   open();

@@ -203,7 +203,7 @@ TEST_F(AllocationRecordsTest, ARenewalWaitsForNobody) {
 
 TEST_F(AllocationRecordsTest, HasABound) {
   auto records = open();
-  for (unsigned i = 0; i < AllocationFiles::kMostDevices; ++i) {
+  for (unsigned i = 0; i < AllocationFiles::kMostFiles; ++i) {
     std::string name = "0000:00:00.0";
     name.replace(5, 2, hexDigits(i / 256, 2)).replace(8, 2, hexDigits(i / 8 % 32, 2));
     name.back() = static_cast<char>('0' + i % 8);
