@@ -48,7 +48,7 @@ private:
   std::string directory_;
   const ServedNames& names_;
   std::set<std::string> put_;  ///< files
-  bool unsynced_ = false;      ///< something changed that may not be durable yet
+  bool unsynced_ = true;  ///< something may not be durable yet, also of a privd before this one
 };
 
 }  // namespace vfiogate
