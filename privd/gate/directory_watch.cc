@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
                                   IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+/// Reads, so that a flood of events cannot keep the loop from its other work.
+constexpr int kMostAtOnce = 64;
 constexpr std::uint32_t kLost = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
 
 }  // namespace
@@ -28,9 +30,9 @@ DirectoryWatch::DirectoryWatch(const std::vector<std::string>& directories)
 bool DirectoryWatch::drain() {
   alignas(inotify_event) char buffer[4096];
   bool changed = false;
-  while (true) {
+  for (int reads = 0; reads < kMostAtOnce; ++reads) {
     const ssize_t size = read(inotify_, buffer, sizeof(buffer));
-    if (size <= 0) return changed;
+    if (size <= 0) break;
     for (ssize_t at = 0; at < size;) {
       inotify_event event;
       memcpy(&event, buffer + at, sizeof(event));
@@ -39,6 +41,7 @@ bool DirectoryWatch::drain() {
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }
+  return changed;
 }
 
 bool DirectoryWatch::retry() {

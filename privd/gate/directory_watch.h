@@ -19,7 +19,7 @@ public:
 
   /// Becomes readable when there is something for drain(). Below 0: it never does.
   int fd() const { return inotify_; }
-  /// Reads all that has happened, without waiting. True: something did.
+  /// Reads what has happened, without waiting; of very much a part. True: something did.
   bool drain();
 
   /// Looks for those that are not watched; from time to time. True: one may have changed.

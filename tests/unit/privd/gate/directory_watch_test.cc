@@ -50,6 +50,18 @@ TEST_F(DirectoryWatchTest, TellsOfEditsRenamesAndRemovals) {
   EXPECT_TRUE(watch_->drain());
 }
 
+TEST_F(DirectoryWatchTest, ReadsNoMoreAtOnceHoweverMuchHappens) {
+  write("a/one");
+  watch_->drain();
+  for (int i = 0; i < 5000; ++i) {
+    fs::rename(dir_ / "a/one", dir_ / "a/two");
+    fs::rename(dir_ / "a/two", dir_ / "a/one");
+  }
+  EXPECT_TRUE(watch_->drain());
+  EXPECT_TRUE(watch_->drain()) << "the rest of it";
+  EXPECT_FALSE(watch_->drain());
+}
+
 TEST_F(DirectoryWatchTest, LooksForOneThatIsMissing) {
   DirectoryWatch watch({dir_ / "a", dir_ / "late"});
   EXPECT_FALSE(watch.retry());
