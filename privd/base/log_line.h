@@ -106,9 +106,10 @@ void beginLog(LogForm form);
 /// A limit that whoever started the program allows less of than it wants.
 void tellLower(const LowerLimit& lower);
 
-/// By the error of inotify_add_watch(): its user has no watch left, or (EBADF) had no instance left
-/// when one was to be made. Others who have that user, or root in the same user namespace, may have
-/// taken them: then nothing tells of a change, and any moment may be one.
+/// By the error of inotify_add_watch(): its user has no watch left, the kernel no memory, or
+/// (EBADF) had no instance left when one was to be made. Others who have that user, or root in the
+/// same user namespace, may have taken them: then nothing tells of a change, and any moment may be
+/// one.
 bool isInotifyUsedUp(int error);
 /// That the directory is not watched yet, and why.
 void tellUnwatched(int error, std::string_view directory);

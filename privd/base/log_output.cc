@@ -82,7 +82,7 @@ void tellLower(const LowerLimit& lower) {
 }
 
 bool isInotifyUsedUp(int error) {
-  return error == ENOSPC || error == EBADF;
+  return error == ENOSPC || error == EBADF || error == ENOMEM;
 }
 
 void tellUnwatched(int error, std::string_view directory) {
