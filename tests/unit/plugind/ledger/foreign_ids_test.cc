@@ -125,6 +125,13 @@ protected:
   void remember(const std::string& name, const std::string& id) {
     node.entries.push_back({"p1", "main", name, {id}, std::nullopt, std::nullopt});
   }
+  /// Of a, in whose group nothing is ours.
+  void rememberAnotherPlugins() {
+    std::erase_if(node.settings.resources, [](const ResourceSettings& entry) {
+      return entry.name == test::resource("other");
+    });
+    remember("example.com/gpu", kA);
+  }
   void reload() {
     node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
                                       node.facts.specs, node.now));
@@ -153,14 +160,14 @@ TEST_F(BecomesOurs, I1_AnIdUnderANewNameThatStandsForNothingKeepsItFromGrowing) 
 }
 
 TEST_F(BecomesOurs, I1_ADeviceUnderAnotherPluginsNameIsHeld) {
-  remember("example.com/gpu", kA);
+  rememberAnotherPlugins();
   node.start();
   offerMore();
   EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
 }
 
 TEST_F(BecomesOurs, I1_SoItIsWhereTheHardwareMakesItOurs) {
-  remember("example.com/gpu", kA);
+  rememberAnotherPlugins();
   node.hardware.device(kA).device = std::uint16_t{0x2700};
   node.offer("device=2684", "more").allocation.serve = Serve::kDra;
   node.start();
@@ -171,7 +178,7 @@ TEST_F(BecomesOurs, I1_SoItIsWhereTheHardwareMakesItOurs) {
 
 // F-E: a checkpoint that was lost may have had pods that run still.
 TEST_F(BecomesOurs, I1_WhatALostCheckpointHadIsHeld) {
-  remember("example.com/gpu", kA);
+  rememberAnotherPlugins();
   node.start();
   node.pass(1s);
   node.newKubelet();
@@ -184,7 +191,7 @@ TEST_F(BecomesOurs, I1_WhatALostCheckpointHadIsHeld) {
 
 // Whom a kubelet took over and let go has nothing, however long ago.
 TEST_F(BecomesOurs, WhatAKubeletThatKeptItsMemoryLetGoIsFree) {
-  remember("example.com/gpu", kA);
+  rememberAnotherPlugins();
   node.start();
   node.pass(1s);
   const Instant asked = node.now.instant + 2s;
@@ -221,7 +228,7 @@ TEST_F(BecomesOurs, WhoEndedAfterALostCheckpointIsNotFoundInItAgain) {
 TEST_F(BecomesOurs, I1_WhatTheKubeletBeforeRememberedIsHeldAndConfirmsNobody) {
   node.offer("address=" + std::string(kC), "card");
   std::swap(node.settings.resources[0], node.settings.resources[2]);
-  remember("example.com/gpu", kA);
+  rememberAnotherPlugins();
   node.start();
   hold("p2", "card", {kC});
   node.pass(1s);
