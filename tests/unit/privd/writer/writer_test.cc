@@ -2,20 +2,16 @@
 
 #include "privd/writer/writer.h"
 
-#include "ipc/gate/packet_socket.h"
+#include "tests/unit/privd/writer/crowd_of_descriptors.h"
 #include "tests/unit/privd/writer/write_target.h"
 
 #include <gmock/gmock.h>
 #include <kj/async-io.h>
 #include <kj/debug.h>
 
-#include <linux/capability.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <deque>
@@ -38,6 +34,7 @@ namespace {
 
 using test::childrenOf;
 using test::childrenWhen;
+using test::Crowd;
 using test::ReadSource;
 using test::WriteTarget;
 using testing::ElementsAre;
@@ -45,38 +42,6 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 using Kind = WriteOutcome::Kind;
-
-/// More descriptors under way than this process may have, which is without power meanwhile.
-class Crowd {
-public:
-  Crowd() {
-    for (int i = 0; i < 80; ++i) {
-      KJ_ASSERT(sendPacket(pair_.ours, "x", pair_.ours) == PacketSent::kSent);
-    }
-    KJ_SYSCALL(syscall(SYS_capget, &header_, caps_.data()));
-    auto weak = caps_;
-    for (auto& half : weak) half.effective = 0;
-    KJ_SYSCALL(syscall(SYS_capset, &header_, weak.data()));
-    KJ_SYSCALL(getrlimit(RLIMIT_NOFILE, &before_));
-    const rlimit few{64, before_.rlim_max};
-    KJ_SYSCALL(setrlimit(RLIMIT_NOFILE, &few));
-  }
-  ~Crowd() noexcept(false) {
-    KJ_SYSCALL(setrlimit(RLIMIT_NOFILE, &before_));
-    KJ_SYSCALL(syscall(SYS_capset, &header_, caps_.data()));
-  }
-  KJ_DISALLOW_COPY(Crowd);
-
-  void leave() const {
-    for (int i = 0; i < 80; ++i) KJ_ASSERT(receivePacket(pair_.theirs, 1).has_value());
-  }
-
-private:
-  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> caps_{};
-  rlimit before_{};
-  PacketPair pair_ = packetPair().value();
-};
 
 class Writing : public testing::Test {
 public:
