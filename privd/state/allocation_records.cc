@@ -14,16 +14,11 @@
 namespace vfiogate {
 namespace {
 
-struct Sizes {
-  std::size_t text;    ///< of one file
-  std::size_t memory;  ///< some more than it has
-};
-
-Sizes sizesOf(const AllocatedGroup& group) {
+AllocationRecords::Sizes sizesOf(const AllocatedGroup& group) {
   constexpr std::size_t kAroundText = 136;   // format, boot, digest
   constexpr std::size_t kAroundGroup = 128;  // with the heap's own words
   constexpr std::size_t kWordsOfUuid = 48;
-  Sizes sizes{kAroundText + group.note.size(), kAroundGroup + group.note.size()};
+  AllocationRecords::Sizes sizes{kAroundText + group.note.size(), kAroundGroup + group.note.size()};
   for (const UnitId& member : group.members) {
     sizes.text += member.str().size() + 1;
     sizes.memory += sizeof(UnitId) + (member.uuid() != nullptr ? kWordsOfUuid : 0);
@@ -37,6 +32,9 @@ std::size_t inPages(std::size_t bytes) {
 }
 
 }  // namespace
+
+AllocationRecords::Kept::Kept(AllocatedGroup group)
+    : AllocatedGroup(std::move(group)), sizes(sizesOf(*this)) {}
 
 Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::string& directory,
                                                                 std::string bootId) {
@@ -52,14 +50,14 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
   for (const UnitId& device : *devices) {
     auto read = records.files_.at(device);
     if (!read) continue;
-    const auto found = known.insert(std::make_shared<const AllocatedGroup>(*std::move(read)));
+    const auto found = known.insert(std::make_shared<const Kept>(*std::move(read)));
     Group group = *found.first;
-    if (found.second) memory += sizesOf(*group).memory;
+    if (found.second) memory += group->sizes.memory;
     const bool fits = !found.second || memory <= kLargestRecord;
     const bool makesSense = fits && !group->note.empty();
     if (!fits) {
       known.erase(found.first);
-      group = std::make_shared<const AllocatedGroup>(AllocatedGroup{{device}, {}});
+      group = std::make_shared<const Kept>(AllocatedGroup{{device}, {}});
     }
     if (!makesSense) {
       records.complete_ = false;
@@ -75,7 +73,7 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
 
 bool AllocationRecords::allocate(const std::vector<UnitId>& members, const std::string& note,
                                  Session by) {
-  const auto group = std::make_shared<const AllocatedGroup>(AllocatedGroup{members, note});
+  const auto group = std::make_shared<const Kept>(AllocatedGroup{members, note});
   const std::string text = allocationText(files_.bootId(), *group);
   const bool fits = isNote(note) && text.size() <= kLargestAllocation;
   if (!fits || !hasRoom(*group)) {
@@ -95,8 +93,8 @@ bool AllocationRecords::allocate(const std::vector<UnitId>& members, const std::
   return all;
 }
 
-bool AllocationRecords::hasRoom(const AllocatedGroup& group) const {
-  std::map<const AllocatedGroup*, std::size_t> files{{&group, group.members.size()}};
+bool AllocationRecords::hasRoom(const Kept& group) const {
+  std::map<const Kept*, std::size_t> files{{&group, group.members.size()}};
   for (const auto& [member, entry] : entries_) {
     if (!std::ranges::binary_search(group.members, member)) ++files[entry.group.get()];
   }
@@ -105,11 +103,10 @@ bool AllocationRecords::hasRoom(const AllocatedGroup& group) const {
   std::size_t memory = 0;
   std::size_t ofOneFirst = 0;
   for (const auto& [one, count] : files) {
-    const Sizes sizes = sizesOf(*one);
     devices += count;
-    written += count * inPages(sizes.text);
-    memory += sizes.memory;
-    if (one->members.front() == group.members.front()) ofOneFirst += sizes.text;
+    written += count * inPages(one->sizes.text);
+    memory += one->sizes.memory;
+    if (one->members.front() == group.members.front()) ofOneFirst += one->sizes.text;
   }
   return devices <= AllocationFiles::kMostDevices && written <= kLargestFiles &&
          memory <= kLargestRecord && ofOneFirst <= kLargestOfOneFirst;

@@ -26,8 +26,17 @@ class AllocationRecords {
 public:
   /// One connection of plugind's. 0: none, it is from before this privd.
   using Session = std::uint64_t;
+  /// What a group takes, in bytes: reckoned once, as each Allocate adds all up.
+  struct Sizes {
+    std::size_t text;    ///< of one file
+    std::size_t memory;  ///< some more than it has
+  };
+  struct Kept : AllocatedGroup {
+    explicit Kept(AllocatedGroup group);
+    Sizes sizes;
+  };
   /// One for all of its members that are still in it.
-  using Group = std::shared_ptr<const AllocatedGroup>;
+  using Group = std::shared_ptr<const Kept>;
 
   /// A file that makes no sense, or is of more than there may be, stays, and is named in
   /// problems(): nobody knows whose device it is. EOVERFLOW: more devices are not free than there
@@ -66,7 +75,7 @@ private:
 
   explicit AllocationRecords(AllocationFiles files) : files_(kj::mv(files)) {}
   /// With `group` in place of what stands for its members.
-  bool hasRoom(const AllocatedGroup& group) const;
+  bool hasRoom(const Kept& group) const;
   bool write(int fd, const std::string& text);
 
   AllocationFiles files_;
