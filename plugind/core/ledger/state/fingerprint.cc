@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ipc/base/hex.h"
+#include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {
 namespace {
@@ -35,7 +36,8 @@ struct Print {
   std::string hardware;  ///< "0000:65:00.0 10de:2684": what stays the same over a reboot
   std::map<std::string, std::string> fields;  ///< {"rev", "a1"}: that, too, where it is known
   std::string group;
-  std::string node;  ///< "-": none, or not handed out
+  std::string node;    ///< "-": none, or not handed out
+  std::string memory;  ///< of its region of extended memory, the number; empty: not handed out
 };
 
 /// Another boot alone changes no number that a container was given: it is left out.
@@ -57,7 +59,10 @@ std::vector<Print> printsOf(const std::string& fingerprint) {
     }
     if (group < node && node < boot && boot != std::string::npos) {
       print.group = device.substr(group + 2, node - group - 2);
-      print.node = device.substr(node + 2, boot - node - 2);
+      const auto memory = device.find(" e", node + 1);
+      const auto end = std::min(memory, boot);
+      print.node = device.substr(node + 2, end - node - 2);
+      if (memory < boot) print.memory = device.substr(memory + 2, boot - memory - 2);
     }
     prints.push_back(std::move(print));
   }
@@ -113,23 +118,26 @@ std::string partText(const MediatedDevice& device) {
 }
 
 std::string printOf(const HardwareFacts& hardware, const UnitId& id,
-                    const std::function<bool(std::uint32_t)>& wasHandedOut) {
+                    const std::function<bool(const SpecNode&)>& wasHandedOut) {
   if (!isPresent(hardware.snapshot, id)) return id.str() + " gone;";
   const PciDevice* function = functionOf(hardware.snapshot, id);
   const VfioPlace place = placeOf(hardware.snapshot, id);
-  const bool node = place.vfioDev && wasHandedOut(*place.vfioDev);
+  const bool node = place.vfioDev && wasHandedOut({SpecNode::Kind::kDevice, *place.vfioDev});
+  const auto region = egmRegionOf(hardware.snapshot.egm, id);
+  const bool memory = region && wasHandedOut({SpecNode::Kind::kEgm, *region});
   return id.str() + " " +
          (function == nullptr ? partText(*mediatedOf(hardware.snapshot, id))
                               : functionText(hardware, *function)) +
          " g" + (place.group ? std::to_string(place.group->number()) : "-") + " v" +
-         (node ? std::to_string(*place.vfioDev) : "-") + " b" + hardware.bootId + ";";
+         (node ? std::to_string(*place.vfioDev) : "-") +
+         (memory ? " e" + std::to_string(*region) : "") + " b" + hardware.bootId + ";";
 }
 
 }  // namespace
 
 std::string fingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids) {
   std::string text;
-  for (const UnitId& id : ids) text += printOf(hardware, id, [](std::uint32_t) { return true; });
+  for (const UnitId& id : ids) text += printOf(hardware, id, [](const SpecNode&) { return true; });
   return text;
 }
 
@@ -137,9 +145,8 @@ std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set
                                    const std::vector<std::string>& nodes) {
   std::string text;
   for (const UnitId& id : ids) {
-    text += printOf(hardware, id, [&nodes](std::uint32_t number) {
-      const std::string path = "/dev/vfio/devices/vfio" + std::to_string(number);
-      return std::ranges::find(nodes, path) != nodes.end();
+    text += printOf(hardware, id, [&nodes](const SpecNode& node) {
+      return std::ranges::find(nodes, pathOf(node)) != nodes.end();
     });
   }
   return text;
@@ -222,7 +229,8 @@ Sameness compareFingerprints(const std::string& allocated, const std::string& pr
     return Sameness::kOtherHardware;
   }
   const bool same = std::ranges::equal(then, now, [](const Print& old, const Print& young) {
-    return old.group == young.group && (old.node == "-" || old.node == young.node);
+    return old.group == young.group && (old.node == "-" || old.node == young.node) &&
+           (old.memory.empty() || old.memory == young.memory);
   });
   return same ? Sameness::kSame : Sameness::kOtherNumbers;
 }

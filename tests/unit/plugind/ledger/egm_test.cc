@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "plugind/core/ledger/locality.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
@@ -48,6 +49,30 @@ TEST_F(EgmCase, I1_NobodyWithAPartOfTheGpusGetsIt) {
   EXPECT_THAT(nodesOf({kGrace1}), Not(Contains("/dev/egm4")));
   EXPECT_THAT(nodesOf({kGrace2, kGrace3}),
               ElementsAre("/dev/vfio/vfio", "/dev/vfio/81", "/dev/vfio/82", "/dev/egm5"));
+}
+
+TEST_F(EgmCase, I1_AnotherRegionOfThatNumberIsNotStartedWith) {
+  const std::vector<std::string> both{kGrace1, kGrace2};
+  const CallId call = node.ask("gb200", both);
+  node.record("p1", "gb200", {kGrace1, kGrace2});
+  node.entries.back().allocated =
+      node.answers.at(call).response->annotations.at(kAllocatedAnnotation);
+  node.write();
+  EXPECT_EQ(node.preStart("gb200", both), "done");
+  node.hardware.snapshot().egm = {{4, {at(kGrace3)}}, {5, {at(kGrace1), at(kGrace2)}}};
+  node.see();
+  EXPECT_EQ(node.preStart("gb200", both), "stale-nodes");
+}
+
+TEST_F(EgmCase, AnotherNumberIsNothingToWhoeverDoesNotHaveTheMemory) {
+  const CallId call = node.ask("gb200", {kGrace1});
+  node.record("p1", "gb200", {kGrace1});
+  node.entries.back().allocated =
+      node.answers.at(call).response->annotations.at(kAllocatedAnnotation);
+  node.write();
+  node.hardware.snapshot().egm = {{4, {at(kGrace3)}}, {5, {at(kGrace1), at(kGrace2)}}};
+  node.see();
+  EXPECT_EQ(node.preStart("gb200", {kGrace1}), "done");
 }
 
 TEST_F(EgmCase, ByNameTheMemoryIsANodeAllTheSame) {
