@@ -161,13 +161,13 @@ void BinderChannel::take(const binder::ReadSerial& request) {
 
 kj::Promise<AllocationAnswer> BinderChannel::change(const std::vector<Bdf>& members,
                                                     ChangeKind kind) {
+  if (!isWholeGroup(members)) return AllocationAnswer{AllocationAnswer::Outcome::kVanished, {}};
   const bool binds = kind == ChangeKind::kBind;
   if (binds && !deps_.allocations.isAllocated({members.begin(), members.end()})) {
     constexpr const char* kWhy = "it is not on record as allocated";
     logRefused(nameOf(kind), kWhy);
     return AllocationAnswer{AllocationAnswer::Outcome::kRefused, kWhy};
   }
-  if (!isWholeGroup(members)) return AllocationAnswer{AllocationAnswer::Outcome::kVanished, {}};
   return binds ? deps_.binder->bind(members) : deps_.binder->giveBack(members);
 }
 

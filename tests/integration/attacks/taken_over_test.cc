@@ -282,7 +282,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"ReconnectsWithoutEnd", "at most 10 in 3 s of each"},
         WireRow{"BindsWithoutARecordWithoutEnd", "refused"},
         WireRow{"BindsAgainstThePolicyWithoutEnd", "refused"},
-        WireRow{"BindsMadeUpDevicesWithoutEnd", "refused"},
+        WireRow{"BindsMadeUpDevicesWithoutEnd", "vanished"},
         WireRow{"BindsAsManyDevicesAsItMay", "vanished"}, WireRow{"GivesBackWithoutEnd", "done"},
         WireRow{"ProbesOneGroupWithoutEnd", "at most 5 in 3 s"},
         WireRow{"ProbesMadeUpGroupsWithoutEnd", "cannot 2"},

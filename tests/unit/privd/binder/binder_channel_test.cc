@@ -68,6 +68,13 @@ TEST_F(BinderChannelTest, I7_MembersThatAreNoWholeGroupAreNotBound) {
   EXPECT_TRUE(binder_.asked.empty());
 }
 
+// A record may have a file for each of 800 devices, and all of them in each file.
+TEST_F(BinderChannelTest, I10_TheRecordIsNotReadForMembersThatAreNoGroup) {
+  open();
+  const std::vector<Bdf> part{kMembersOfSeven.front()};
+  EXPECT_EQ(outcomeOf(binder::Bind{1, part}), Outcome::kVanished) << "not refused for the record";
+}
+
 TEST_F(BinderChannelTest, AGroupThatLostAMemberIsNotBound) {
   open();
   allocate();
