@@ -116,6 +116,21 @@ TEST_F(LedgerCase, WhatIsOfferedAgainAndFoundOpenLingers) {
   }
 }
 
+// The clock was ahead as the kubelet made its socket: what it writes seems to be of the one before.
+TEST_F(LedgerCase, I1_AClockThatIsSetBackReleasesNobody) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.now.wall -= 1h;
+  node.forget("p1");
+  hold("p2", "gpu", {kC});
+  node.pass(30min);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.holding(kC), Holding::kAnswered);
+  node.pass(31min);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.holding(kC), Holding::kAllocated);
+}
+
 // Section 6: neither List nor checkpoint, or no privd: nothing is registered.
 TEST_F(LedgerCase, NothingIsShownBeforeAnythingIsKnown) {
   node.see();
