@@ -47,13 +47,21 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
   const auto isBefore = [](const Group& a, const Group& b) { return *a < *b; };
   std::set<Group, decltype(isBefore)> known;
   std::size_t memory = 0;
+  std::map<UnitId, std::size_t> ofOneFirst;
+  const auto hasRoom = [&](const Kept& group) {
+    std::size_t& text = ofOneFirst[group.members.front()];
+    if (memory + group.sizes.memory > kLargestRecord) return false;
+    if (text + group.sizes.text > kLargestOfOneFirst) return false;
+    memory += group.sizes.memory;
+    text += group.sizes.text;
+    return true;
+  };
   for (const UnitId& device : *devices) {
     auto read = records.files_.at(device);
     if (!read) continue;
     const auto found = known.insert(std::make_shared<const Kept>(*std::move(read)));
     Group group = *found.first;
-    if (found.second) memory += group->sizes.memory;
-    const bool fits = !found.second || memory <= kLargestRecord;
+    const bool fits = !found.second || hasRoom(*group);
     const bool makesSense = fits && !group->note.empty();
     if (!fits) {
       known.erase(found.first);
@@ -86,9 +94,13 @@ bool AllocationRecords::allocate(const std::vector<UnitId>& members, const std::
   bool all = true;
   for (const UnitId& member : members) {
     Entry& entry = entries_[member];
-    const bool written = entry.onFile && *entry.group == *group;
-    entry = {group, by, written || (files && write(files->at(member), text))};
-    all = all && entry.onFile;
+    const bool same = entry.onFile && *entry.group == *group;
+    // A file that cannot be written stays as it is, and is counted so.
+    if (same || !entry.onFile || files) {
+      entry = {group, by, same || (files && write(files->at(member), text))};
+    }
+    entry.by = by;
+    all = all && entry.onFile && entry.group == group;
   }
   return all;
 }

@@ -48,7 +48,8 @@ public:
 
   /// Allocates the group of `members` for `by`, in place of what stood for them. False: not all of
   /// it is on file (errno in lastError(); EWOULDBLOCK: somebody changes its drivers); in memory it
-  /// is allocated all the same. What is on file already is not written again.
+  /// is allocated all the same, but for members whose files say another group: those have that one
+  /// still. What is on file already is not written again.
   /// EINVAL: the note is none, or makes a file too large; EOVERFLOW: more devices, or more bytes,
   /// than there may be. Then in memory it is not, either.
   bool allocate(const std::vector<UnitId>& members, const std::string& note, Session by);
@@ -58,7 +59,7 @@ public:
   /// the record is complete.
   void keepOnly(Session by);
 
-  /// True if what allocate() was last told of all of these is on file.
+  /// True if each of these has a file that says its group.
   bool isOnFile(const std::vector<UnitId>& members) const;
   std::vector<Group> groups() const;
   /// True if whatever was allocated in this boot, and not released, is here.

@@ -134,5 +134,58 @@ TEST_F(AllocationBoundsTest, I10_GroupsThatBeginWithOneDeviceFitIntoAnAnswer) {
   EXPECT_TRUE(records.allocate({members[0], members[9]}, largestNote_, session));
 }
 
+// Of a group whose record cannot be written nothing is on file but what was there before: that is
+// counted on.
+TEST_F(AllocationBoundsTest, I10_WhatIsRefusedAsBusyMakesNoRoomForGroupsThatBeginWithOneDevice) {
+  const auto members = functions(10);
+  const UnitId busy = functions(1, 100).front();
+  {
+    auto records = open();
+    const auto session = records.newSession();
+    auto other = AllocationFiles::open(dir_ / "devices", "this-boot").value();
+    const auto locked = other.lock({busy});
+    ASSERT_TRUE(locked);
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      records.allocate({members[0], members[i]}, largestNote_, session);
+      EXPECT_FALSE(records.allocate({members[i], busy}, "x", session));
+    }
+  }
+  const auto records = open();
+  std::size_t text = 0;
+  for (const auto& group : records.groups()) {
+    if (group->members.front() == members.front()) text += group->sizes.text;
+  }
+  EXPECT_LE(text, kLargestOfOneFirst);
+  EXPECT_THAT(records.problems(), IsEmpty());
+}
+
+TEST_F(AllocationBoundsTest, I10_NorForMoreFiles) {
+  constexpr std::uint32_t kGroups = 1'560;
+  const UnitId busy = functions(1, kGroups).front();
+  auto records = open();
+  const auto session = records.newSession();
+  auto other = AllocationFiles::open(dir_ / "devices", "this-boot").value();
+  const auto locked = other.lock({busy});
+  ASSERT_TRUE(locked);
+  for (const UnitId& member : functions(kGroups)) {
+    records.allocate({member}, largestNote_, session);
+    EXPECT_FALSE(records.allocate({member, busy}, "x", session));
+  }
+  EXPECT_LE(bytesOfPages(), kLargestFiles);
+}
+
+// As an older privd may have left them.
+TEST_F(AllocationBoundsTest, I1_OfMoreThanAnAnswerTellsNobodyKnows) {
+  open();
+  const auto members = functions(10);
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    std::ofstream(dir_ / ("devices/" + members[i].str()))
+        << allocationText("this-boot", {{members[0], members[i]}, largestNote_});
+  }
+  const auto records = open();
+  EXPECT_THAT(records.groups(), SizeIs(9)) << "none of them is free";
+  EXPECT_THAT(records.problems(), SizeIs(4));
+}
+
 }  // namespace
 }  // namespace vfiogate
