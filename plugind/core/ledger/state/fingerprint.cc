@@ -45,8 +45,8 @@ std::vector<Print> printsOf(const std::string& fingerprint) {
   std::vector<Print> prints;
   for (const std::string& device : entriesOf(fingerprint)) {
     const auto group = device.find(" g");
-    const auto node = device.find(" v");
-    const auto boot = device.find(" b");
+    const auto node = device.find(" v", group);
+    const auto boot = device.find(" b", node);  // before it a vendor's id may begin so
     Print print;
     std::istringstream words(device.substr(0, group));
     for (std::string word; words >> word;) {

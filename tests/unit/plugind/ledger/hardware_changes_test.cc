@@ -66,6 +66,18 @@ TEST_F(LedgerCase, RebootNewNumbers) {
   EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
 }
 
+// Its ids begin as the boot's field does.
+TEST_F(LedgerCase, I1_NewNumbersOfACardWhoseVendorBeginsWithBAreNewNumbers) {
+  node.hardware.device(kA).vendor = std::uint16_t{0xbdbd};
+  node.settings.resources[0].select = *Selector::parse("vendor=bdbd");
+  node.see();
+  node.record("p1", "gpu", {kA});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
+  node.hardware.regroup(kA, 13);
+  node.start();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
+}
+
 // The number of a device's own node changes with the order of binding: it matters to who got it.
 class NodesOfBackend : public LedgerCase,
                        public testing::WithParamInterface<std::pair<Backend, const char*>> {};
