@@ -120,7 +120,8 @@ void judgeUnprepare(Turn& turn, CallId id);
 void settleUnprepare(Turn& turn, CallId id);
 /// The spec is gone from disk, or could not be unlinked: what waited for it ends.
 void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked);
-/// Row 49: specs of refused calls that could not be unlinked while privd was away.
+/// Specs of refused calls that could not be unlinked, which no record stands for: every 5 s, and
+/// when privd is back (row 49).
 void unlinkLeft(Turn& turn);
 /// Row 46: the API server was asked. `ours`: the claim is there and allocated to us.
 void checkClaim(Turn& turn, const std::string& claimUid, bool ours);
@@ -130,6 +131,8 @@ void startQueued(Turn& turn, const ClaimName& claim);
 /// Through which of the kubelet's two allocators a holder got its group, for a refusal. Empty where
 /// both parties use the device plugin, as most do.
 std::string pathText(bool ofClaim, const Call& asker);
+/// Rows 4 and 37: what is being allocated, or given back.
+Refusal refuseTaken(const RefusedDevice& device, const Take& take, const Call& asker);
 /// A refusal that a holder stands behind: by reference, or in full where the settings say so.
 Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
                    const std::string& reason, const std::vector<std::size_t>& holders);

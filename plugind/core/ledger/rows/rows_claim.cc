@@ -195,9 +195,9 @@ void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked) {
     endRecord(turn, i, asked ? "unprepared" : lingered ? "closed" : "claim-gone");
   }
   if (unlinked) {
-    state.specsLeft.erase(claimUid);
-  } else if (recordsOf(state, claimUid).empty()) {
-    state.specsLeft.insert(claimUid);
+    state.failedUnlinks.erase(claimUid);
+  } else {
+    state.failedUnlinks.insert_or_assign(claimUid, turn.now.instant);
   }
   if (!asked) return;
   if (unlinked) return endCall(turn, *asked);
@@ -205,10 +205,13 @@ void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked) {
 }
 
 void unlinkLeft(Turn& turn) {
-  for (const std::string& claimUid : std::exchange(turn.state.specsLeft, {})) {
-    if (!recordsOf(turn.state, claimUid).empty()) continue;
-    turn.out.specsToUnlink.push_back({claimUid, {}, {}});
-  }
+  std::erase_if(turn.state.failedUnlinks, [&turn](const auto& failed) {
+    const auto& [uid, tried] = failed;
+    const bool due = turn.now.instant - tried >= timing::kUseInterval;
+    if (!due || !recordsOf(turn.state, uid).empty()) return false;
+    turn.out.specsToUnlink.push_back({uid, {}, {}});
+    return true;
+  });
 }
 
 void checkClaim(Turn& turn, const std::string& claimUid, bool ours) {

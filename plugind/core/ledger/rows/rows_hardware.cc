@@ -99,7 +99,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     state.allocationClosed = false;
     state.tellAllocated = true;
     resumeReturns(turn);
-    unlinkLeft(turn);
+    for (auto& [uid, tried] : state.failedUnlinks) tried = {};
   }
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
     readGroup(turn, group, GroupReading::Probe::kNone);

@@ -59,6 +59,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (seen != take.reading->seen.groups.end()) {
     members.merge(unitsOf(seen->second));
   }
+  members.merge(reachOf(state, take.members));  // by news from after the reading
   // Row 34, and row 18 "named for somebody else": who came in meanwhile may hold the group.
   const auto holders = recordsMeeting(state, members);
   const bool plugin = call.kind == CallKind::kAllocate;
@@ -74,7 +75,8 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
                       ofOneParty(state, holders) ? "group-allocated" : "disputed", holders);
   }
   const bool whole = seen != take.reading->seen.groups.end() &&
-                     std::ranges::includes(unitsOf(seen->second), take.ids);
+                     std::ranges::includes(unitsOf(seen->second), take.ids) &&
+                     groupNumber(state, take.ids) == group;
   const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
                        markMeeting(state, members, Holding::kReturning) != nullptr;
   if (!whole || crossed) {
@@ -83,6 +85,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   const HardwareFacts facts = rereadOf(state.hardware, take.reading->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
   if (auto refusal = refuseLeftOut(state, call, device, take)) return refusal;
+  if (auto other = refuseOther(state.hardware, take.offered, "offered")) return other;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
   if (auto refusal = refuseUsed(state, device, *take.reading, holder)) return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);

@@ -53,6 +53,12 @@ bool settles(const HolderRecord& record, Instant now) {
 
 bool waitsForUse(const LedgerState& state, const HolderRecord& record, Instant now) {
   if (record.unlinking) return false;
+  if (record.claim) {
+    const auto failed = state.failedUnlinks.find(record.claim->uid);
+    const bool rests =
+        failed != state.failedUnlinks.end() && now - failed->second < timing::kUseInterval;
+    if (rests) return false;
+  }
   return record.state == HolderState::kLingering || isLetGo(state, record, now);
 }
 
@@ -78,9 +84,7 @@ const char* endOf(Turn& turn, HolderRecord& record) {
         journalEvent(turn, record, record.isClaim() ? "claim-gone" : "released-open"));
     return nullptr;
   }
-  const bool mayBelieve = lingers || !record.isClaim();
-  if (!staysMute(turn, use.use, record.unconfirmedSince) || !mayBelieve) return nullptr;
-  return "unconfirmed";  // rows 27, 29
+  return staysMute(turn, use.use, record.unconfirmedSince) ? "unconfirmed" : nullptr;  // 27, 29
 }
 
 /// True: it ended.
@@ -195,6 +199,7 @@ void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
 
 void settleReleases(Turn& turn) {
   if (!turn.state.privdThere) return;  // row 48: nothing becomes free
+  unlinkLeft(turn);
   readGone(turn);
   for (std::size_t i = 0; i < turn.state.records.size();) {
     // Where one ended another is in its place, or the one that it stood for.
@@ -231,6 +236,7 @@ std::optional<Instant> releaseDue(const LedgerState& state) {
     if (record.preStartAt) later(*record.preStartAt + timing::kSettling);
   }
   if (!state.privdThere) return due;
+  for (const auto& [uid, tried] : state.failedUnlinks) later(tried + timing::kUseInterval);
   for (const GroupMark& mark : state.marks) {
     if (mark.unconfirmedSince) later(*mark.unconfirmedSince + timing::kUnconfirmed);
   }

@@ -111,10 +111,11 @@ std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartReque
 }
 
 /// Rows 37 and 40 of one group. Null: a record of R is there.
-std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName& resource,
+std::optional<Refusal> refuseParty(const LedgerState& state, const Call& call,
                                    const std::set<UnitId>& ids, Holding before, bool mine) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  if (before == Holding::kTaking) return refuse(device, "being allocated", "being-allocated");
+  const Take* take = takeMeeting(state, reachOf(state, ids));
+  if (before == Holding::kTaking && take != nullptr) return refuseTaken(device, *take, call);
   if (before == Holding::kReturning) {
     return refuse(device, "going back to its host driver", "returning");
   }
@@ -122,7 +123,8 @@ std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName&
   std::vector<std::size_t> others;
   for (const std::size_t index : recordsMeeting(state, reachOf(state, ids))) {
     const HolderRecord& record = state.records[index];
-    if (record.resource != resource || !meet(record.ids, ids)) others.push_back(index);
+    const bool one = record.resource == call.allocate.resource && meet(record.ids, ids);
+    if (!one) others.push_back(index);
   }
   const bool byClaim = !others.empty() && state.records[others.front()].isClaim();
   return refuseHeld(state, device,
@@ -208,7 +210,7 @@ void judgeStart(Turn& turn, CallId id) {
               .sets = sets});
   auto entry = before.begin();
   for (const auto& [members, ids] : groups) {
-    auto one = refuseParty(state, resource, ids, entry->first, entry->second);
+    auto one = refuseParty(state, call, ids, entry->first, entry->second);
     if (one && !refusal) refusal = std::move(one);
     ++entry;
   }

@@ -63,14 +63,15 @@ bool mayBeForgotten(const LedgerState& state, const HolderRecord& record) {
   return record.evidence.named && record.evidence.epochNamed != state.epoch;
 }
 
-/// What stands against the devices themselves, whoever asks: row 11.
-Verdict judgeAlone(const LedgerState& state, const Offer& offer) {
+/// What stands against the devices themselves, whoever asks: row 11. Of a held one whose holder
+/// has ended it is to be known soon.
+Verdict judgeAlone(const LedgerState& state, const Offer& offer, bool held) {
   if (const auto physical = allocatedPhysicalFunction(state, offer.members)) {
     return refused(refuse(offer.device(), physical->bar.text, physical->bar.reason, physical->refs),
-                   false);
+                   held);
   }
   if (allocatable(offer.readiness)) return {};
-  return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
+  return refused(refuseBarred(offer.device(), offer.readiness.bar), held);
 }
 
 /// Rows 7 to 11 of a held group.
@@ -97,7 +98,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
     if (const auto replaced = refuseReplaced(turn.state, first, offer.ids)) {  // row 7b
       return refused(*replaced, true);
     }
-    return judgeAlone(turn.state, offer);  // rows 7, 11
+    return judgeAlone(turn.state, offer, true);  // rows 7, 11
   }
   const bool row8 = alone && !first.isClaim() && first.resource == offer.resource &&
                     first.set == offer.set && meet(first.rest, offer.ids);
@@ -110,11 +111,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
 
 Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
-    const std::string what = take->givesBack ? "being given back" : "being allocated";
-    return refused(refuse(offer.device(),
-                          what + pathText(take->forClaim, call) + " since " + utcText(take->since),
-                          "being-allocated", {take->ref.str()}),
-                   false);
+    return refused(refuseTaken(offer.device(), *take, call), false);
   }
   const Holding holding = holdingOf(turn.state, offer.members);
   if (isHeld(holding)) return judgeHeld(turn, call, offer);
@@ -123,7 +120,7 @@ Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
     return refused(refuse(offer.device(), suspicionText(turn.state, *suspected), "foreign-ids"),
                    true);
   }
-  return judgeAlone(turn.state, offer);  // rows 11 to 13
+  return judgeAlone(turn.state, offer, false);  // rows 11 to 13
 }
 
 /// Rows 7, 12, 13: all groups are taken in this step, and privd is asked.
@@ -201,6 +198,12 @@ bool lacksAdoption(Turn& turn, Call& call) {
 std::string pathText(bool ofClaim, const Call& asker) {
   if (ofClaim) return " through DRA";
   return asker.kind == CallKind::kPrepare ? " through the device plugin" : "";
+}
+
+Refusal refuseTaken(const RefusedDevice& device, const Take& take, const Call& asker) {
+  const std::string what = take.givesBack ? "being given back" : "being allocated";
+  return refuse(device, what + pathText(take.forClaim, asker) + " since " + utcText(take.since),
+                "being-allocated", {take.ref.str()});
 }
 
 Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,

@@ -157,7 +157,8 @@ struct LedgerState {
   std::vector<HolderRecord> records;
   std::vector<GroupMark> marks;
   std::map<CallId, Call> calls;
-  std::set<std::string> specsLeft;  ///< of claims without a holder: could not be unlinked
+  /// Claims whose spec could not be unlinked, and when that was tried last.
+  std::map<std::string, Instant> failedUnlinks;
   std::map<ResourceName, ShownResource> shown;
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
   bool tellAllocated = true;              ///< even if they are as before: privd is new

@@ -161,5 +161,21 @@ TEST_F(LedgerCase, ARefusalForOtherHardwareMakesAReconcile) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+TEST_F(LedgerCase, SoDoesOneOfWhatIsExcludedSince) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/vm"}};
+  node.pass(31s);
+  node.facts.excluded.insert(IommuGroupId(31));
+  node.run(node.ledger.hardwareSeen(
+      node.facts, sortIntoResources(node.settings, node.facts.snapshot), node.now));
+  node.forget("p1");
+  node.list = {};
+  const int before = node.reconciled;
+  ASSERT_EQ(node.allocate("gpu", {kA}), "not-viable:operator-excluded");
+  EXPECT_EQ(node.reconciled, before + 1);
+  EXPECT_EQ(node.allocate("gpu", {kA}), "not-viable:operator-excluded");
+}
+
 }  // namespace
 }  // namespace vfiogate

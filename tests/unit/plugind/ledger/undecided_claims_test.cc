@@ -82,6 +82,36 @@ TEST_F(UndecidedClaims, I9_NorIsWhatItsResourceHasNoMoreByThen) {
 }
 
 // It would be a holder's after a restart.
+TEST_F(UndecidedClaims, I9_NorIsAnotherCardThatItsResourceHasToo) {
+  node.settings.resources[0].select = *Selector::parse("vendor=10de");
+  const CallId call = askWithSpec();
+  node.hardware.device(kA).device = std::uint16_t{0x2704};
+  node.see();
+  written();
+  EXPECT_EQ(node.outcome(call), "other-hardware");
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+}
+
+TEST_F(UndecidedClaims, NorIsWhatHasLeftByThen) {
+  const CallId call = askWithSpec();
+  node.hardware.remove(kA);
+  node.hardware.remove(kB);
+  node.see();
+  written();
+  EXPECT_NE(node.outcome(call), "granted");
+}
+
+TEST_F(UndecidedClaims, I1_NorIsAGroupThatAHeldOneJoinedByThen) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  node.writesSpecs = false;
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  node.hardware.regroup(kC, 31);
+  node.see();
+  written();
+  EXPECT_NE(node.outcome(call), "granted");
+}
+
 TEST_F(UndecidedClaims, I9_TheSpecOfARefusedPrepareIsUnlinked) {
   const CallId call = askWithSpec();
   node.run(node.ledger.privdWent(node.now));
@@ -187,6 +217,56 @@ TEST_F(UndecidedClaims, I1_NoGroupOfAClaimIsFreeBeforeItsSpecIsUnlinked) {
   EXPECT_EQ(node.holding(kC), Holding::kFree);
 }
 
+// Row 27, of row 46: what shows no use, and cannot be probed.
+TEST_F(UndecidedClaims, AGoneClaimIsNotKeptByAGroupThatShowsNoUse) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
+  setUse(32, GroupUse::kBlind);
+  checkGone();
+  node.pass(61s);
+  checkGone();
+  node.pass(55s);
+  EXPECT_THAT(node.unlinked, IsEmpty());
+  node.pass(10s);
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+}
+
+TEST_F(UndecidedClaims, I10_AFailedUnlinkIsTriedAgainAfterFiveSeconds) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  checkGone();
+  node.pass(61s);
+  node.writesSpecs = false;
+  checkGone();
+  node.pass(2s);
+  ASSERT_THAT(node.unlinked, SizeIs(1));
+  for (std::size_t tried = 1; tried < 4; ++tried) {
+    unlinked(false);
+    EXPECT_THAT(node.unlinked, SizeIs(tried));
+    node.pass(6s);
+    EXPECT_THAT(node.unlinked, SizeIs(tried + 1));
+    EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  }
+  unlinked();
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_F(UndecidedClaims, ALeftSpecIsUnlinkedAfterFiveSeconds) {
+  const CallId call = askWithSpec();
+  node.run(node.ledger.callCancelled(call, node.now));
+  ASSERT_THAT(node.unlinked, SizeIs(1));
+  unlinked(false);
+  node.pass(4s);
+  EXPECT_THAT(node.unlinked, SizeIs(1));
+  node.pass(2s);
+  EXPECT_THAT(node.unlinked, SizeIs(2));
+  unlinked();
+  node.pass(60s);
+  EXPECT_THAT(node.unlinked, SizeIs(2));
+}
+
 // A group that waits for the others is asked about seldom: each question opens it.
 TEST_F(UndecidedClaims, AnIdleGroupOfAClaimThatIsOpenElsewhereIsAskedAboutEveryFiveSeconds) {
   node.start();
@@ -237,6 +317,8 @@ TEST_F(UndecidedClaims, WhatIsBeingGivenBackIsNotBeingAllocatedThroughThePlugin)
   ASSERT_EQ(node.outcome(call), "being-allocated");
   EXPECT_THAT(node.text(call), Not(HasSubstr("being allocated")));
   EXPECT_THAT(node.text(call), HasSubstr("being given back through DRA since"));
+  ASSERT_EQ(node.preStart("gpu", {kA}), "being-allocated");
+  EXPECT_THAT(node.text(CallId(node.lastCall)), HasSubstr("being given back through DRA since"));
 }
 
 }  // namespace
