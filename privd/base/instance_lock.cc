@@ -55,9 +55,9 @@ bool InstanceLock::tryTake() {
   char host[65] = {};
   gethostname(host, sizeof(host) - 1);
   const std::string who = "pid=" + std::to_string(getpid()) + " host=" + host + "\n";
-  // On a disk that is full it has the lock all the same, and nobody's name is in it.
-  [[maybe_unused]] const bool said =
-      ftruncate(file_, 0) == 0 && pwrite(file_, who.data(), who.size(), 0) >= 0;
+  // On a disk that is full it has the lock all the same; no name is in it, or that of one before.
+  [[maybe_unused]] const bool said = pwrite(file_, who.data(), who.size(), 0) >= 0 &&
+                                     ftruncate(file_, static_cast<off_t>(who.size())) == 0;
   return true;
 }
 

@@ -74,13 +74,6 @@ void logOverrides(const Assessment& assessment) {
   }
 }
 
-std::string notLocked(int error) {
-  if (error != EWOULDBLOCK) {
-    return std::string("the record of allocations cannot be locked: ") + strerror(error);
-  }
-  return "its drivers are being changed by another process, or a write of one has not come back";
-}
-
 AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>& groups,
                      const Assessment& assessment) {
   AuditIntent intent{.peer = request.peer, .operation = nameOf(request.order.kind)};
@@ -100,6 +93,13 @@ AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>&
 }
 
 }  // namespace
+
+std::string notLocked(int error) {
+  if (error != EWOULDBLOCK) {
+    return std::string("the record of allocations cannot be locked: ") + strerror(error);
+  }
+  return "its drivers are being changed by another process, or a write of one has not come back";
+}
 
 ChangeReport refusal(std::string error) {
   ChangeReport report;

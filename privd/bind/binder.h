@@ -25,6 +25,9 @@ struct ChangeRequest {
   AuditPeer peer;
 };
 
+/// In words, why the record of a group could not be locked: errno.
+std::string notLocked(int error);
+
 /// The only way to a write into sysfs: for the daemon and for the command, which work side by side.
 /// What they have in common is in files: the devices' locks with the record of allocations, the
 /// state directory, the audit log.

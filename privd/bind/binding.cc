@@ -72,9 +72,14 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
 /// its attributes, and opens its disks, too.
 void Binding::assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding) {
   const auto locks = place_.allocations.lock({group.members.begin(), group.members.end()});
-  binding.busy = !locks;
-  if (binding.busy) {
-    busyElsewhere_.insert(group.id);
+  if (!locks) {
+    binding.busy = locks.error() == EWOULDBLOCK;
+    if (binding.busy) {
+      busyElsewhere_.insert(group.id);
+    } else {
+      binding.bar = std::string(nameOf(Guard::kMember)) + ": " + group.members.front().str() +
+                    ": " + notLocked(locks.error());
+    }
     return;
   }
   binding.bar = binder_.barToAllocation(group, snapshot);

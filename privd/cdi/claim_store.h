@@ -23,7 +23,8 @@ public:
         metadataDirectory_(std::move(metadataDirectory)),
         names_(names) {}
 
-  /// Each device has nodes. Where this fails the old file is unchanged.
+  /// Each device has nodes. Where this fails the old file is unchanged; metadata files of requests
+  /// that the text does not have may be gone.
   Result<Done, SpecRefused> write(const ClaimSpecText& text);
 
   /// The spec first, then its metadata files. `uid` isUid().

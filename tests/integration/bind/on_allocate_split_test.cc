@@ -115,6 +115,19 @@ TEST_F(OnAllocateSplit, AnInterfaceThatComesUpTakesItsGroupOutOfOffer) {
   EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
 }
 
+TEST_F(OnAllocateSplit, AGroupWhoseRecordCannotBeLockedIsNotOfferedAndSaysWhy) {
+  start("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  const std::filesystem::path file = node_->directory("state/devices/") + kAlone;
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("elsewhere", file);
+  ASSERT_TRUE(shows({kFirst}, {kAlone})) << node_->said();
+  EXPECT_TRUE(node_->privd->saysAll(
+      {"event=not_bindable", "guard=member", "the record of allocations cannot be locked"}))
+      << node_->said();
+  EXPECT_THAT(explained(kAlone), HasSubstr("the record of allocations cannot be locked"));
+}
+
 TEST_F(OnAllocateSplit, I4_AnOperatorsExclusionTakesTheFreeAndLeavesTheHeldHealthy) {
   start("vendor=8086");
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
