@@ -22,7 +22,7 @@ DraDriver::DraDriver(Identity identity, PrivdLink& privd, ClaimLedger& ledger, c
       registrar_(name_, privd, server_, loop) {}
 
 void DraDriver::carryOut(const Effects& effects) {
-  for (const ClaimName& claim : effects.specsToWrite) claims_.writeSpec(claim);
+  for (const CallId call : effects.specsToWrite) claims_.writeSpec(call);
   for (const ClaimName& claim : effects.specsToUnlink) specs_.unlink(claim.uid);
   pool_.changed();
 }

@@ -79,7 +79,7 @@ public:
   void prepareAsked(CallId call, const PrepareRequest& request, Instant arrived) override;
   void unprepareAsked(CallId call, const ClaimName& claim) override;
   void callDropped(CallId call) override;
-  void specWritten(const std::string& claimUid, bool written) override;
+  void specWritten(CallId call, bool written) override;
   void specUnlinked(const std::string& claimUid, bool unlinked) override;
   void claimChecked(const std::string& claimUid, bool ours) override;
   const LedgerState& ledgerState() const override { return ledger_.state(); }

@@ -16,8 +16,8 @@ void StateLoop::callDropped(CallId call) {
   carryOut(ledger_.callCancelled(call, now()));
 }
 
-void StateLoop::specWritten(const std::string& claimUid, bool written) {
-  carryOut(ledger_.specWritten(claimUid, written, now()));
+void StateLoop::specWritten(CallId call, bool written) {
+  carryOut(ledger_.specWritten(call, written, now()));
 }
 
 void StateLoop::specUnlinked(const std::string& claimUid, bool unlinked) {

@@ -171,9 +171,7 @@ void LedgerWorld::run(const Effects& effects) {
     checkReturn(group);
     changes_.push_back({group, false});
   }
-  for (const ClaimName& claim : effects.specsToWrite) {
-    run(ledger_.specWritten(claim.uid, true, now_));
-  }
+  for (const CallId call : effects.specsToWrite) run(ledger_.specWritten(call, true, now_));
   for (const ClaimName& claim : effects.specsToUnlink) {
     for (Claim& one : claims_) {
       if (one.uid == claim.uid) one.prepared = false;

@@ -199,8 +199,8 @@ public:
                              now));
       }
     }
-    for (const ClaimName& claim : effects.specsToWrite) {
-      if (writesSpecs) run(ledger.specWritten(claim.uid, true, now));
+    for (const CallId call : effects.specsToWrite) {
+      if (writesSpecs) run(ledger.specWritten(call, true, now));
     }
     for (const ClaimName& claim : effects.specsToUnlink) {
       unlinked.push_back(claim.uid);

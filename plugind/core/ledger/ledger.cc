@@ -216,13 +216,11 @@ Holding Ledger::holding(const UnitId& address) const {
   return holdingOf(state_, groupMembers(state_.hardware.snapshot, address));
 }
 
-Effects Ledger::specWritten(const std::string& claimUid, bool written, const Moment& now) {
+Effects Ledger::specWritten(CallId id, bool written, const Moment& now) {
   return handle(now, [&](Turn& turn) {
-    for (const auto& [id, call] : state_.calls) {
-      const bool waits = call.kind == CallKind::kPrepare && call.stage == CallStage::kWaitsSpec;
-      if (!waits || call.prepare->claim.uid != claimUid) continue;
-      return endWriting(turn, id, written);
-    }
+    const auto call = state_.calls.find(id);
+    if (call == state_.calls.end() || call->second.stage != CallStage::kWaitsSpec) return;
+    endWriting(turn, id, written);
   });
 }
 

@@ -79,7 +79,8 @@ public:
   Effects unprepareAsked(CallId id, const ClaimName& claim, const Moment& now);
   /// The caller hung up before the answer. Nothing if it was answered.
   Effects callCancelled(CallId id, const Moment& now);
-  Effects specWritten(const std::string& claimUid, bool written, const Moment& now);
+  /// Nothing if the call was answered.
+  Effects specWritten(CallId id, bool written, const Moment& now);
   Effects specUnlinked(const std::string& claimUid, bool unlinked, const Moment& now);
   /// `ours`: the claim exists, with this UID, and is allocated to us.
   Effects claimChecked(const std::string& claimUid, bool ours, const Moment& now);

@@ -142,16 +142,14 @@ kj::Promise<void> ClaimHandler::send(const ClaimName& claim, std::vector<Reporte
   });
 }
 
-void ClaimHandler::writeSpec(const ClaimName& claim) {
+void ClaimHandler::writeSpec(CallId id) {
   const LedgerState& state = ledger_.ledgerState();
-  for (const auto& [id, open] : open_) {
-    const auto call = state.calls.find(id);
-    const bool waits = open.claim.uid == claim.uid && call != state.calls.end() &&
-                       call->second.stage == CallStage::kWaitsSpec;
-    if (!waits) continue;
-    return specs_.write(claimSpecOf(state, call->second, open.allocated, ledger_.settings().dra));
-  }
+  const auto call = state.calls.find(id);
+  const auto open = open_.find(id);
   // Its kubelet hung up in this very turn: the ledger hears that next.
+  if (call == state.calls.end() || open == open_.end()) return;
+  specs_.write(id,
+               claimSpecOf(state, call->second, open->second.allocated, ledger_.settings().dra));
 }
 
 void ClaimHandler::taskFailed(kj::Exception&& exception) {

@@ -30,7 +30,7 @@ public:
   /// The ledger's answer. False: not a call of ours.
   bool answered(const Answer& answer);
   /// The ledger wants this claim's spec on disk.
-  void writeSpec(const ClaimName& claim);
+  void writeSpec(CallId id);
 
 private:
   /// One claim that the ledger is deciding.

@@ -21,7 +21,7 @@ public:
   virtual void unprepareAsked(CallId call, const ClaimName& claim) = 0;
   /// Nobody waits for the answer any more.
   virtual void callDropped(CallId call) = 0;
-  virtual void specWritten(const std::string& claimUid, bool written) = 0;
+  virtual void specWritten(CallId call, bool written) = 0;
   virtual void specUnlinked(const std::string& claimUid, bool unlinked) = 0;
   virtual void claimChecked(const std::string& claimUid, bool ours) = 0;
 

@@ -15,6 +15,7 @@ namespace vfiogate {
 
 /// Has privd write and unlink, and tells the ledger. A spec that came too late for its call is
 /// unlinked again: with nobody behind it it would keep its group from everybody after a restart.
+/// One that a later call of the claim was granted with is not.
 /// The loop's thread only.
 class ClaimSpecs final : private kj::TaskSet::ErrorHandler {
 public:
@@ -22,7 +23,7 @@ public:
   ClaimSpecs(PrivdLink& privd, ClaimLedger& ledger);
   KJ_DISALLOW_COPY(ClaimSpecs);
 
-  void write(ClaimSpec spec);
+  void write(CallId call, ClaimSpec spec);
   void unlink(const std::string& uid);
 
   /// The CDI names of a claim's devices as privd wrote them last, by address. Empty: not written
@@ -32,7 +33,10 @@ public:
   const std::string& troubleOf(const std::string& uid) const;
 
 private:
-  void written(const ClaimSpec& spec, const Result<std::vector<std::string>, SpecTrouble>& answer);
+  void written(CallId call, const ClaimSpec& spec,
+               const Result<std::vector<std::string>, SpecTrouble>& answer);
+  void unlinked(const std::string& uid, const Result<Done, SpecTrouble>& answer);
+  bool isHeld(const std::string& uid) const;
   bool isWanted(const std::string& uid) const;
   void taskFailed(kj::Exception&& exception) override;
 

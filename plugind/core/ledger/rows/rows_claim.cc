@@ -78,6 +78,18 @@ std::optional<Refusal> refuseOthers(const LedgerState& state, const std::vector<
   return std::nullopt;
 }
 
+/// The claim is there, whatever was said before.
+void keepClaim(const Turn& turn, HolderRecord& record) {
+  record.evidence.claimGoneAt.reset();
+  if (!record.evidence.claimLetGo || record.unlinking) return;
+  record.evidence.claimLetGo = false;
+  record.releasedAt.reset();
+  record.unconfirmedSince.reset();
+  if (record.state != HolderState::kLingering) return;
+  record.state = HolderState::kAllocated;
+  record.stateSince = turn.now.instant;
+}
+
 }  // namespace
 
 bool judgeAgain(Turn& turn, CallId id) {
@@ -116,7 +128,7 @@ bool judgeAgain(Turn& turn, CallId id) {
   }
   call.again = true;
   call.stage = CallStage::kWaitsSpec;
-  turn.out.specsToWrite.push_back(call.prepare->claim);
+  turn.out.specsToWrite.push_back(call.id);
   return true;
 }
 
@@ -219,7 +231,7 @@ void checkClaim(Turn& turn, const std::string& claimUid, bool ours) {
     if (!record.claim || record.claim->uid != claimUid) continue;
     Evidence& evidence = record.evidence;
     if (ours) {
-      evidence.claimGoneAt.reset();
+      keepClaim(turn, record);
       continue;
     }
     if (!evidence.claimGoneAt) evidence.claimGoneAt = turn.now.instant;

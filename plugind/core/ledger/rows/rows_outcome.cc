@@ -204,7 +204,7 @@ void settleCall(Turn& turn, CallId id) {
       CallKind::kPrepare) {  // 5.5: the spec is durable before the groups are allocated
     call.stage = CallStage::kWaitsSpec;
     call.specAsked = true;
-    turn.out.specsToWrite.push_back(call.prepare->claim);
+    turn.out.specsToWrite.push_back(call.id);
     return;
   }
   grantCall(turn, id);

@@ -70,7 +70,7 @@ struct Effects {
   std::vector<UseQuestion> questions;
   std::vector<IommuGroupId> binds;       ///< answered by Ledger::bindEnded
   std::vector<IommuGroupId> returns;     ///< back to the host driver; Ledger::returnEnded
-  std::vector<ClaimName> specsToWrite;   ///< durable, then Ledger::specWritten
+  std::vector<CallId> specsToWrite;      ///< of their claims: durable, then Ledger::specWritten
   std::vector<ClaimName> specsToUnlink;  ///< durable, then Ledger::specUnlinked
   bool beginReconcile = false;  ///< List, resend, read versions; then Ledger::reconcileEnded
   bool askList = false;         ///< PodResources List alone; then Ledger::listRead

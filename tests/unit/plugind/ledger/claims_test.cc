@@ -81,7 +81,7 @@ TEST_F(LedgerCase, AClaimIsAllocatedOnlyWithItsSpec) {
   node.writesSpecs = false;
   const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
   EXPECT_EQ(node.outcome(call), "waits");
-  node.run(node.ledger.specWritten("c1", false, node.now));
+  node.run(node.ledger.specWritten(call, false, node.now));
   EXPECT_EQ(node.outcome(call), "cdi");
   EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"}) << "nobody holds what it may say";
   EXPECT_EQ(node.holding(kA), Holding::kFree);

@@ -147,7 +147,7 @@ TEST_F(RecordedClaims, TheNoteIsWrittenOnceForAPrepare) {
   EXPECT_THAT(taken, HasSubstr(" hw=10de:2684,class=030000,sn=MT?1%2C2"));
   node.run(node.ledger.groupRead(kGroup, node.reread(kGroup), call, node.now));
   EXPECT_EQ(node.last.allocated, std::nullopt);
-  node.run(node.ledger.specWritten("c1", true, node.now));
+  node.run(node.ledger.specWritten(call, true, node.now));
   ASSERT_EQ(node.outcome(call), "granted");
   EXPECT_EQ(node.last.allocated, std::nullopt);
   EXPECT_EQ(note(), taken);
@@ -166,7 +166,7 @@ TEST_F(RecordedClaims, TheNoteStaysAsItIsWhileItsClaimIs) {
       EXPECT_EQ(note(), before);
     };
     answered(node.askPrepare("c1", "gpu", {at(kA)}));
-    node.run(node.ledger.specWritten("c1", true, node.now));
+    node.run(node.ledger.specWritten(CallId(node.lastCall), true, node.now));
     EXPECT_EQ(note(), before);
     setUse(31, GroupUse::kOpen);
     EXPECT_EQ(node.unprepare("c1"), "waits");

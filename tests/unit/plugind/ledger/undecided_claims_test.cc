@@ -25,7 +25,10 @@ protected:
   void answer(std::optional<CallId> call) {
     node.run(node.ledger.groupRead(kGroup, node.reread(kGroup), call, node.now));
   }
-  void written(bool good = true) { node.run(node.ledger.specWritten("c1", good, node.now)); }
+  /// For the last call, as privd told of it.
+  void written(bool good = true) {
+    node.run(node.ledger.specWritten(CallId(node.lastCall), good, node.now));
+  }
   void unlinked(bool good = true) { node.run(node.ledger.specUnlinked("c1", good, node.now)); }
   /// The API server says that the claim is gone.
   void checkGone() { node.run(node.ledger.claimChecked("c1", false, node.now)); }
@@ -60,6 +63,25 @@ TEST_F(UndecidedClaims, I1_WhoIsNamedWhileASpecIsWrittenHasTheGroup) {
   EXPECT_EQ(node.outcome(call), "group-allocated");
   EXPECT_THAT(node.ledger.state().records, SizeIs(1));
   EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
+}
+
+// An earlier Prepare's spec is unlinked again before the later one's is written.
+TEST_F(UndecidedClaims, I1_TheSpecOfACallThatWasCancelledIsNotALaterOnes) {
+  for (const bool good : {true, false}) {
+    test::LedgerNode one;
+    one.hardware = node.hardware;
+    one.settings = node.settings;
+    one.start();
+    one.writesSpecs = false;
+    const CallId first = one.askPrepare("c1", "gpu", {at(kA)});
+    const CallId second = one.askPrepare("c1", "gpu", {at(kA)});
+    one.run(one.ledger.callCancelled(first, one.now));
+    one.run(one.ledger.specWritten(first, good, one.now));
+    one.run(one.ledger.specUnlinked("c1", true, one.now));
+    ASSERT_EQ(one.outcome(second), "waits") << good;
+    one.run(one.ledger.specWritten(second, true, one.now));
+    EXPECT_EQ(one.outcome(second), "granted");
+  }
 }
 
 TEST_F(UndecidedClaims, I9_WhatIsExcludedWhileItsSpecIsWrittenIsNotGranted) {
@@ -265,6 +287,23 @@ TEST_F(UndecidedClaims, ALeftSpecIsUnlinkedAfterFiveSeconds) {
   unlinked();
   node.pass(60s);
   EXPECT_THAT(node.unlinked, SizeIs(2));
+}
+
+// A server that was restored from an older copy had it not, and has it again.
+TEST_F(UndecidedClaims, AClaimThatIsThereAgainIsHeldAsBefore) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  setUse(31, GroupUse::kOpen);
+  checkGone();
+  node.pass(61s);
+  checkGone();
+  ASSERT_EQ(node.holding(kA), Holding::kLingering);
+  node.run(node.ledger.claimChecked("c1", true, node.now));
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  setUse(31, GroupUse::kIdle);
+  node.pass(120s);
+  EXPECT_THAT(node.unlinked, IsEmpty());
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
 }
 
 // A group that waits for the others is asked about seldom: each question opens it.
