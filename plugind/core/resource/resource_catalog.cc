@@ -212,11 +212,6 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
   }
 }
 
-/// Nothing stands against the device but that no resource of single devices has it.
-bool isOnlyUnselected(const LeftOut& why) {
-  return why.reason == "unmatched" || why.reason == "companion" || why.reason == kUnitSizeReason;
-}
-
 /// The entries of sets, which take what others do not exclude. A unit that nothing else selects is
 /// in its sets alone, and so is one of `elsewhere`, as long as nobody knows whether something does.
 void addSets(const Settings& settings, const std::set<UnitId>& elsewhere,
@@ -239,6 +234,10 @@ void addSets(const Settings& settings, const std::set<UnitId>& elsewhere,
 }
 
 }  // namespace
+
+bool isOnlyUnselected(const LeftOut& why) {
+  return why.reason == "unmatched" || why.reason == "companion" || why.reason == kUnitSizeReason;
+}
 
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);

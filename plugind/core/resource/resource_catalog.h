@@ -41,6 +41,9 @@ struct ResourceCatalog {
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
 
+/// Nothing stands against the device but that no resource of single devices has it.
+bool isOnlyUnselected(const LeftOut& why);
+
 /// True if it is configured, and the kubelet's device manager is to see it.
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource);
 /// True if it is configured, and claims may have its devices.

@@ -100,7 +100,8 @@ std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>
     const auto found = state.catalog.leftOut.find(id);
     if (found == state.catalog.leftOut.end()) continue;
     const auto& [reason, text] = found->second;
-    const bool barred = !set.empty() || reason == kExcluded || reason == kSerialUnknown;
+    const bool barred = set.empty() ? reason == kExcluded || reason == kSerialUnknown
+                                    : !isOnlyUnselected(found->second);
     if (barred) return Bar{reason, text};
   }
   return std::nullopt;

@@ -42,9 +42,9 @@ struct Offer {
 /// Error: row 3.
 Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const AllocateRequest& request);
-/// What the configuration has against devices of one group, `set` the set that they are of. Of a
-/// set: one is excluded, or no endpoint. Of others, which a record may have that are in no resource
-/// now: one is excluded, or may be.
+/// What the configuration has against devices of one group, `set` the set that they are of. A
+/// record may have some that are in no resource now. Of a set: one is excluded, or may be, or is no
+/// endpoint. Of others: one is excluded, or may be.
 std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>& ids,
                                 const std::string& set);
 /// Row 3a: one of the claim's devices among `ids` is there, and its resource does not have it any

@@ -56,6 +56,38 @@ TEST_F(Sets, I5_ASetThatIsNotConfiguredAnyMoreStaysItsPods) {
   EXPECT_EQ(node.frame("pair"), "set:left+");
 }
 
+/// As with a device that its resource does not have any more.
+TEST_F(Sets, OneThatIsNotConfiguredAnyMoreIsGrantedAgain) {
+  node.start();
+  hold("p1", "pair", kLeft);
+  selectNothing();
+  ASSERT_EQ(node.allocate("pair", {kLeft}), "granted");
+  node.pass(100ms);
+  node.write();
+  node.startAnew();
+  EXPECT_EQ(node.allocate("pair", {kLeft}), "granted");
+}
+
+TEST_F(Sets, APodGetsOneThatAReloadDropsWhileItIsTaken) {
+  node.start();
+  node.answersQuestions = false;
+  const CallId call = node.ask("pair", {kLeft});
+  selectNothing();
+  for (const std::uint32_t number : {31U, 32U}) {
+    const IommuGroupId group(number);
+    node.run(node.ledger.groupRead(group, node.reread(group), call, node.now));
+  }
+  EXPECT_EQ(node.outcome(call), "granted");
+}
+
+TEST_F(Sets, I9_OneThatIsNotConfiguredAnyMoreIsNotGrantedAgainWithAnExcludedDevice) {
+  node.start();
+  hold("p1", "pair", kLeft);
+  node.settings.exclude.push_back(*Selector::parse("address=" + std::string(kGpu[1])));
+  selectNothing();
+  EXPECT_EQ(node.allocate("pair", {kLeft}), "not-viable:excluded");
+}
+
 TEST_F(Sets, ASetThatNothingIsKnownOfKeepsItsResourceFromGrowing) {
   node.record("p1", "pair", {"set:other"});
   node.start();

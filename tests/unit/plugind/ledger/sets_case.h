@@ -53,6 +53,14 @@ protected:
     node.write();
   }
 
+  /// A reload after which none of the GPUs is in any resource.
+  void selectNothing() {
+    node.settings.resources.resize(1);
+    node.settings.resources[0].select = *Selector::parse("device=2700");
+    node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
+                                      node.facts.specs, node.now));
+  }
+
   std::string holdings() const {
     std::string all;
     for (const char* gpu : kGpu) all += node.holding(gpu) == Holding::kFree ? "-" : "+";
