@@ -165,7 +165,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
       const bool ours = keepVersion(state_, *memory.version);
       noteForeignIds(turn, *memory.version);
       for (KubeletEntry naming : entriesOf(state_, *memory.version)) {
-        naming.earlierEpoch = !ours;
+        naming.epochsAgo = ours ? 0 : 1;
         name(turn, naming);
       }
       if (!ours) noteInherited(state_);

@@ -172,11 +172,11 @@ void readPod(const Turn& turn, HolderRecord& record, const PodList& list, Instan
 }
 
 /// F-E: what this kubelet may have lost. Who was named by it has a record, or had one; who has one
-/// from elsewhere is not named by the kubelet before.
-void nameInherited(Turn& turn) {
+/// from elsewhere is not named by a kubelet before.
+void nameLost(Turn& turn, const CheckpointVersion& version, std::uint64_t epochsAgo) {
   LedgerState& state = turn.state;
-  for (KubeletEntry& naming : entriesOf(state, *state.inherited)) {
-    naming.earlierEpoch = true;
+  for (KubeletEntry& naming : entriesOf(state, version)) {
+    naming.epochsAgo = epochsAgo;
     std::erase_if(naming.ids, [&state](const UnitId& id) {
       return state.inheritedNaming.contains(id) ||
              !recordsMeeting(state, reachOf(state, {id})).empty();
@@ -311,9 +311,26 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
 
 void noteInherited(LedgerState& state) {
   state.inheritedNaming.clear();
-  for (const KubeletEntry& naming : entriesOf(state, *state.inherited)) {
-    state.inheritedNaming.insert(naming.ids.begin(), naming.ids.end());
+  for (const auto* version : {&state.inherited, &state.lost}) {
+    if (!*version) continue;
+    for (const KubeletEntry& naming : entriesOf(state, **version)) {
+      state.inheritedNaming.insert(naming.ids.begin(), naming.ids.end());
+    }
   }
+}
+
+void inheritVersion(LedgerState& state) {
+  if (!state.version) return;
+  if (state.inherited && !state.inheritedGoesOn) {
+    if (!state.lost) state.lost.emplace();
+    state.lost->written = state.inherited->written;
+    auto& entries = state.lost->entries;
+    for (RecordedDevices& entry : state.inherited->entries) {
+      if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(std::move(entry));
+    }
+  }
+  state.inherited = std::exchange(state.version, std::nullopt);
+  noteInherited(state);
 }
 
 void readAgain(Turn& turn) {
@@ -325,7 +342,9 @@ void readAgain(Turn& turn) {
     for (const KubeletEntry& naming : entriesOf(state, *state.version)) name(turn, naming);
   }
   const bool known = state.version && state.inheritedGoesOn;
-  if (!known && state.inherited) nameInherited(turn);
+  if (!known && state.inherited) nameLost(turn, *state.inherited, 1);
+  // This kubelet lets nobody of it go: none before it went on from that memory.
+  if (state.lost) nameLost(turn, *state.lost, 2);
 }
 
 void readList(Turn& turn, const PodList& list, Instant asked) {

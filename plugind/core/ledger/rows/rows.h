@@ -43,7 +43,7 @@ struct KubeletEntry {
   std::optional<ClaimName> claim;
   std::optional<WallTime> written;  ///< of the version it comes from
   std::optional<Instant> asked;     ///< when the List it comes from was begun
-  bool earlierEpoch = false;        ///< read at the start, from a kubelet that is gone
+  std::uint64_t epochsAgo = 0;      ///< how many kubelets ago it was read; 2: or more
   std::set<std::string> refs{};     ///< of the grants that the kubelet recorded, where it says so
   bool byForeignIds = false;        ///< the kubelet's memory has ids that are no addresses
   std::map<UnitId, std::string> sets{};  ///< of those of `ids` that are had by a set: its id
@@ -62,6 +62,8 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked);
 /// Who is named by what this kubelet inherited, and so has a record or had one.
 void noteInherited(LedgerState& state);
+/// A new kubelet came up: what the one before wrote last is what it inherits.
+void inheritVersion(LedgerState& state);
 /// The version read last, now that other devices or names may be ours: who is in it has them.
 void readAgain(Turn& turn);
 /// `asked`: when the List was begun.

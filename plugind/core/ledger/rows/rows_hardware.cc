@@ -186,11 +186,8 @@ void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
   state.kubelet = kubelet;
   ++state.epoch;
   state.epochSince = turn.now.instant;
+  inheritVersion(state);
   state.inheritedGoesOn = false;
-  if (state.version) {
-    state.inherited = std::exchange(state.version, std::nullopt);
-    noteInherited(state);
-  }
   for (HolderRecord& record : state.records) {
     Evidence& evidence = record.evidence;
     evidence.absentFirst.reset();

@@ -108,9 +108,9 @@ void addRecord(Turn& turn, const KubeletEntry& naming) {
   record.since = record.stateSince = turn.now.instant;
   record.answeredWall = naming.written.value_or(WallTime{});
   record.evidence.named = true;
-  record.evidence.epochNamed = turn.state.epoch - (naming.earlierEpoch ? 1 : 0);
+  record.evidence.epochNamed = turn.state.epoch - naming.epochsAgo;
   record.evidence.namedIn = naming.written;
-  if (!naming.earlierEpoch) record.evidence.namedBy = turn.state.kubelet;
+  if (naming.epochsAgo == 0) record.evidence.namedBy = turn.state.kubelet;
   const std::set<UnitId> members = record.members;
   turn.state.records.push_back(std::move(record));
   // One party may have devices of one group through several resources.

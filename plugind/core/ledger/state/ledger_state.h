@@ -133,8 +133,10 @@ struct LedgerState {
   /// The latest one read of a kubelet before it. This one began with what it says, so it tells what
   /// a pod was given; it proves nothing else.
   std::optional<CheckpointVersion> inherited;
-  bool inheritedGoesOn = false;      ///< this one has that in its memory, as far as it lives
-  std::set<UnitId> inheritedNaming;  ///< what was named by it, and had a record
+  bool inheritedGoesOn = false;  ///< this one has that in its memory, as far as it lives
+  /// The entries of those before it from whose memory no kubelet was seen to go on.
+  std::optional<CheckpointVersion> lost;
+  std::set<UnitId> inheritedNaming;  ///< what was named by these two, and had a record
 
   /// Ids under our resources, in the version read last, that stand for no device (foreign_ids.h).
   std::map<ResourceName, std::set<std::string>> foreignIds;

@@ -136,6 +136,21 @@ protected:
     node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
                                       node.facts.specs, node.now));
   }
+  /// Another kubelet, which begins with nothing.
+  void loseCheckpoint() {
+    node.move(1s);
+    node.newKubelet();
+    node.entries.clear();
+    node.move(1s);
+    node.write();
+  }
+  /// The checkpoint that the kubelet before this one left is there still.
+  void goOn(const CheckpointVersion& left) {
+    node.move(1s);
+    node.run(node.ledger.versionRead(left, false, node.now, node.now.instant));
+    node.write();
+    ASSERT_TRUE(node.ledger.state().inheritedGoesOn);
+  }
   void offerMore() {
     node.offer("device=2684", "more").allocation.serve = Serve::kDra;
     reload();
@@ -189,6 +204,31 @@ TEST_F(BecomesOurs, I1_WhatALostCheckpointHadIsHeld) {
   EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
 }
 
+// A kubelet that lost its checkpoint may well end soon, and the next one goes on from what that
+// one knew. Neither had the pod in its memory: they cannot let it go.
+TEST_F(BecomesOurs, I1_SoItIsWhereKubeletsAfterItRestart) {
+  for (const bool reloadsFirst : {true, false}) {
+    test::LedgerNode fresh = node;
+    rememberAnotherPlugins();
+    node.start();
+    node.pass(1s);
+    loseCheckpoint();
+    loseCheckpoint();
+    const CheckpointVersion left = node.version();
+    node.move(1s);
+    node.newKubelet();
+    if (reloadsFirst) offerMore();
+    goOn(left);
+    if (!reloadsFirst) offerMore();
+    EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated") << reloadsFirst;
+    node.pass(2min);
+    EXPECT_EQ(node.holding(kA), Holding::kForgotten) << reloadsFirst;
+    node.pass(10min);
+    EXPECT_EQ(node.prepare("c2", "more", {at(kA)}), "granted") << reloadsFirst;
+    node = fresh;
+  }
+}
+
 // Whom a kubelet took over and let go has nothing, however long ago.
 TEST_F(BecomesOurs, WhatAKubeletThatKeptItsMemoryLetGoIsFree) {
   rememberAnotherPlugins();
@@ -222,6 +262,22 @@ TEST_F(BecomesOurs, WhoEndedAfterALostCheckpointIsNotFoundInItAgain) {
   ASSERT_EQ(node.holding(kC), Holding::kFree);
   offerMore();
   EXPECT_EQ(node.holding(kC), Holding::kFree);
+}
+
+TEST_F(BecomesOurs, NorIsWhomAReloadFoundThere) {
+  rememberAnotherPlugins();
+  node.start();
+  node.pass(1s);
+  loseCheckpoint();
+  loseCheckpoint();
+  offerMore();
+  ASSERT_EQ(node.holding(kA), Holding::kAllocated);
+  node.pass(15min);
+  ASSERT_EQ(node.holding(kA), Holding::kFree);
+  loseCheckpoint();
+  node.offer("device=2685", "further").allocation.serve = Serve::kDra;
+  reload();
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
 // F-E: what the kubelet before this one knew says nothing of who is named now.
