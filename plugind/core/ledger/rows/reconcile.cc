@@ -273,8 +273,7 @@ bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now) 
 }
 
 bool keepVersion(LedgerState& state, const CheckpointVersion& version) {
-  // Older than the socket: it speaks for a kubelet that is gone.
-  const bool ours = state.kubelet && version.written >= state.kubelet->changed;
+  const bool ours = isOwn(state, version);
   auto& kept = ours ? state.version : state.inherited;
   if (!kept || kept->written <= version.written) kept = version;
   return ours;

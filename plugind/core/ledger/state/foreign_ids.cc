@@ -31,6 +31,63 @@ std::set<UnitId> devicesSince(const LedgerState& state, const ResourceName& reso
   return devices;
 }
 
+bool standsForNothing(const LedgerState& state, const ResourceName& resource,
+                      const std::string& id) {
+  return !unitNamed(state, id) && devicesNamedBy(state, resource, id).empty();
+}
+
+ForeignIds foreignIdsIn(const LedgerState& state, const CheckpointVersion& version) {
+  ForeignIds found;
+  const std::uint64_t epoch = state.epoch - (isOwn(state, version) ? 0 : 1);
+  for (const RecordedDevices& entry : version.entries) {
+    const auto resource = ResourceName::parse(entry.resource);
+    if (!resource || !isServed(state, *resource)) continue;
+    for (const std::string& id : entry.ids) {
+      if (isTicket(id)) continue;  // nobody has a device by it
+      if (isSetId(id) && !setsIn(state, entry).empty()) continue;
+      if (standsForNothing(state, *resource, id)) found[*resource][id] = {epoch, std::nullopt};
+    }
+  }
+  return found;
+}
+
+/// Of an id that the version has not, or that stands for something by now: whoever has it may live
+/// (F-C, F-E).
+bool mayStillStand(const Turn& turn, const ResourceName& resource, const std::string& id,
+                   ForeignId& known, const CheckpointVersion& version) {
+  const LedgerState& state = turn.state;
+  if (!standsForNothing(state, resource, id) || !setsNamed(state, resource, {id}).empty()) {
+    return false;
+  }
+  if (!isOwn(state, version)) return true;
+  if (known.epoch == state.epoch) return version.written < state.version->written;
+  if (known.epoch + 1 == state.epoch && state.inheritedGoesOn) return false;
+  if (!known.missedSince) known.missedSince = turn.now.instant;
+  return turn.now.instant - *known.missedSince < timing::kNamelessLetGo;
+}
+
+void tellForeignIds(Turn& turn, const ForeignIds& before) {
+  const auto tell = [&turn](const char* name, const ForeignIds::value_type& resource) {
+    JournalEvent event{.event = name, .time = turn.now.seconds(), .resource = resource.first};
+    event.reason = name;
+    for (const auto& [id, known] : resource.second) event.foreignIds.push_back(id);
+    turn.out.journal.push_back(std::move(event));
+  };
+  const auto sameIds = [](const auto& one, const auto& other) {
+    const auto idOf = [](const auto& entry) -> const std::string& { return entry.first; };
+    return std::ranges::equal(one, other, {}, idOf, idOf);
+  };
+  const auto& now = turn.state.foreignIds;
+  for (const auto& resource : now) {
+    const auto known = before.find(resource.first);
+    const bool same = known != before.end() && sameIds(known->second, resource.second);
+    if (!same) tell("foreign-ids", resource);
+  }
+  for (const auto& resource : before) {
+    if (!now.contains(resource.first)) tell("foreign-ids-gone", resource);
+  }
+}
+
 }  // namespace
 
 bool isServed(const LedgerState& state, const ResourceName& resource) {
@@ -72,16 +129,11 @@ std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& re
 
 void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
   LedgerState& state = turn.state;
-  std::map<ResourceName, std::set<std::string>> found;
-  for (const RecordedDevices& entry : version.entries) {
-    const auto resource = ResourceName::parse(entry.resource);
-    if (!resource || !isServed(state, *resource)) continue;
-    for (const std::string& id : entry.ids) {
-      if (isTicket(id)) continue;  // nobody has a device by it
-      if (isSetId(id) && !setsIn(state, entry).empty()) continue;
-      if (!unitNamed(state, id) && devicesNamedBy(state, *resource, id).empty()) {
-        found[*resource].insert(id);
-      }
+  ForeignIds found = foreignIdsIn(state, version);
+  for (auto& [resource, ids] : state.foreignIds) {
+    for (auto& [id, known] : ids) {
+      if (!mayStillStand(turn, resource, id, known, version)) continue;
+      found[resource].try_emplace(id, known);
     }
   }
   const auto before = std::exchange(state.foreignIds, std::move(found));
@@ -90,20 +142,7 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     suspected.emplace(resource, devicesSince(state, resource));
   }
   state.suspected = std::move(suspected);
-  const auto tell = [&turn](const char* name, const ResourceName& resource,
-                            const std::set<std::string>& ids) {
-    JournalEvent event{.event = name, .time = turn.now.seconds(), .resource = resource};
-    event.reason = name;
-    event.foreignIds = {ids.begin(), ids.end()};
-    turn.out.journal.push_back(std::move(event));
-  };
-  for (const auto& [resource, ids] : state.foreignIds) {
-    const auto known = before.find(resource);
-    if (known == before.end() || known->second != ids) tell("foreign-ids", resource, ids);
-  }
-  for (const auto& [resource, ids] : before) {
-    if (!state.foreignIds.contains(resource)) tell("foreign-ids-gone", resource, ids);
-  }
+  tellForeignIds(turn, before);
 }
 
 const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>& members) {
@@ -115,10 +154,15 @@ const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>
 
 std::string suspicionText(const LedgerState& state, const ResourceName& resource) {
   const auto found = state.foreignIds.find(resource);
-  const std::string id =
-      found == state.foreignIds.end() ? "" : quoteForeign(*found->second.begin());
-  return "the kubelet has " + id + " allocated as " + resource.str() +
-         ", which is no device known here: nothing of it is free for sure until that pod ends";
+  if (found == state.foreignIds.end()) return {};
+  const auto& [id, known] = *found->second.begin();
+  const std::string what =
+      quoteForeign(id) + " allocated as " + resource.str() + ", which is no device known here: ";
+  if (known.missedSince) {
+    return "a kubelet before this one had " + what +
+           "its pod may run still, so nothing of it is free for sure for 10 minutes";
+  }
+  return "the kubelet has " + what + "nothing of it is free for sure until that pod ends";
 }
 
 }  // namespace vfiogate

@@ -26,7 +26,8 @@ bool mayNameOurs(const LedgerState& state, const std::string& resource, const st
 std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
                                 const std::string& id);
 
-/// Notes which ids of our resources a version has that stand for nothing, and tells what changed.
+/// Notes which ids of our resources a version has that stand for nothing, or that earlier ones had
+/// and whose pods may live (ledger.md 6), and tells what changed.
 void noteForeignIds(Turn& turn, const CheckpointVersion& version);
 
 /// The resource with such an id to which one of these devices belongs, or did since it has that id:

@@ -15,6 +15,10 @@ bool isOnePod(const HolderRecord& one, const HolderRecord& other) {
 
 }  // namespace
 
+bool isOwn(const LedgerState& state, const CheckpointVersion& version) {
+  return state.kubelet && version.written >= state.kubelet->changed;
+}
+
 std::set<UnitId> reachOf(const LedgerState& state, const std::set<UnitId>& addresses) {
   std::set<UnitId> reach = addresses;
   for (const UnitId& address : addresses) {

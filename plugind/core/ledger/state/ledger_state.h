@@ -107,6 +107,15 @@ struct ReconcilePlan {
   friend bool operator==(const ReconcilePlan&, const ReconcilePlan&) = default;
 };
 
+/// An id in the kubelet's memory that stands for nothing (foreign_ids.h).
+struct ForeignId {
+  std::uint64_t epoch = 0;             ///< of the last kubelet whose memory had it
+  std::optional<Instant> missedSince;  ///< since when that of a later one was seen to lack it
+
+  friend bool operator==(const ForeignId&, const ForeignId&) = default;
+};
+using ForeignIds = std::map<ResourceName, std::map<std::string, ForeignId>>;
+
 struct LastRefusal {
   std::chrono::sys_seconds time;
   Refusal refusal;
@@ -138,8 +147,7 @@ struct LedgerState {
   std::optional<CheckpointVersion> lost;
   std::set<UnitId> inheritedNaming;  ///< what was named by these two, and had a record
 
-  /// Ids under our resources, in the version read last, that stand for no device (foreign_ids.h).
-  std::map<ResourceName, std::set<std::string>> foreignIds;
+  ForeignIds foreignIds;  ///< under our resources, of pods that nobody saw end
   /// Of each of these resources the devices that it has had since.
   std::map<ResourceName, std::set<UnitId>> suspected;
 
@@ -179,6 +187,9 @@ struct Turn {
   const Moment& now;
   Effects& out;
 };
+
+/// This kubelet wrote it, and not one that is gone: it is no older than the socket.
+bool isOwn(const LedgerState& state, const CheckpointVersion& version);
 
 /// The members of every present group that any of `addresses` is in, and these themselves.
 std::set<UnitId> reachOf(const LedgerState& state, const std::set<UnitId>& addresses);

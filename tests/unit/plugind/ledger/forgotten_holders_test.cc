@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::kA;
 using test::kB;
+using test::kC;
 using test::LedgerCase;
 using testing::HasSubstr;
 
@@ -175,6 +176,82 @@ TEST_F(LedgerCase, SoDoesOneOfWhatIsExcludedSince) {
   ASSERT_EQ(node.allocate("gpu", {kA}), "not-viable:operator-excluded");
   EXPECT_EQ(node.reconciled, before + 1);
   EXPECT_EQ(node.allocate("gpu", {kA}), "not-viable:operator-excluded");
+}
+
+/// p2 has an id under gpu that stands for nothing.
+class ForeignIdsForgotten : public LedgerCase {
+protected:
+  ForeignIdsForgotten() { node.record("p2", "gpu", {"6f0c7a56-0000-4000-8000-00000000000a"}); }
+  void newKubelet(bool losesCheckpoint) {
+    const CheckpointVersion left = node.version();
+    node.move(1s);
+    node.newKubelet();
+    node.move(1s);
+    if (!losesCheckpoint)
+      node.run(node.ledger.versionRead(left, false, node.now, node.now.instant));
+    node.entries.clear();
+    node.write();
+  }
+};
+
+// F-E: its pod runs still.
+TEST_F(ForeignIdsForgotten, I1_AForeignIdOutlivesALostCheckpoint) {
+  node.start();
+  node.write();
+  newKubelet(true);
+  EXPECT_FALSE(node.told("foreign-ids-gone"));
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
+  node.pass(9min);
+  const CallId call = node.ask("gpu", {kC});
+  EXPECT_EQ(node.outcome(call), "foreign-ids");
+  EXPECT_THAT(node.text(call), HasSubstr("a kubelet before this one had \"6f0c7a56"));
+  node.pass(2min);
+  EXPECT_TRUE(node.told("foreign-ids-gone")) << "as a forgotten holder without a name";
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+// plugind was away meanwhile: it begins with what the former kubelet left.
+TEST_F(ForeignIdsForgotten, I1_SoItIsOfWhatAFormerKubeletLeftForTheStart) {
+  node.see();
+  node.kubelet.changed += 1s;
+  node.run(node.ledger.kubeletSeen(node.kubelet, node.now));
+  node.run(
+      node.ledger.begin({node.version(), node.list, node.specs, false, node.recorded}, node.now));
+  node.entries.clear();
+  node.move(2s);
+  node.write();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
+}
+
+// No kubelet since had it in its memory.
+TEST_F(ForeignIdsForgotten, I1_SoItIsWhereTheNextKubeletGoesOnFromLess) {
+  node.start();
+  node.write();
+  newKubelet(true);
+  newKubelet(false);
+  ASSERT_TRUE(node.ledger.state().inheritedGoesOn);
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
+  node.pass(11min);
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+TEST_F(ForeignIdsForgotten, OneThatAKubeletTookOverAndLetGoIsGone) {
+  node.start();
+  node.write();
+  newKubelet(false);
+  EXPECT_TRUE(node.told("foreign-ids-gone"));
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+// F-C: one version overtook the other.
+TEST_F(ForeignIdsForgotten, I1_AnOlderVersionLiftsNothing) {
+  node.start();
+  CheckpointVersion older = node.version();
+  older.entries.clear();
+  node.move(1s);
+  node.write();
+  node.run(node.ledger.versionRead(older, false, node.now));
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
 }
 
 }  // namespace
