@@ -160,6 +160,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
   return handle(now, [&](Turn& turn) {
     if (state_.begun || !state_.privdThere || !state_.hardwareKnown) return;
     if (state_.settings.remembers && !memory.version && !memory.list) return;
+    if (memory.recorded) restoreSuspicions(state_, *memory.recorded);
     if (memory.version) {
       showRegistered(turn, *memory.version);
       const bool ours = keepVersion(state_, *memory.version);

@@ -140,6 +140,14 @@ void letLinger(LedgerState& state, const PodList* listed) {
 
 }  // namespace
 
+void restoreSuspicions(LedgerState& state, const RecordedAllocations& recorded) {
+  for (const RecordedGroup& group : recorded.groups) {
+    for (auto& [resource, devices] : suspicionsIn(group.note)) {
+      state.suspected[resource].insert(devices.begin(), devices.end());
+    }
+  }
+}
+
 void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const PodList* listed) {
   Allocations all = allocationsOf(recorded);
   const auto pods = std::stable_partition(all.begin(), all.end(), [](const auto& allocation) {

@@ -6,6 +6,10 @@
 
 namespace vfiogate {
 
+/// At the start, before the checkpoint is read: what a foreign id may stand for that its resource
+/// does not have by the configuration. It ends with the first version that does not have the id.
+void restoreSuspicions(LedgerState& state, const RecordedAllocations& recorded);
+
 /// At the start, after checkpoint, List and claims' specs were read: each recorded allocation that
 /// none of them knows becomes a record again, and of the others what was known of them is:
 /// reference, time, pod. Nothing of claims, whose specs are their record.

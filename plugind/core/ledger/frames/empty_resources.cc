@@ -77,7 +77,7 @@ std::set<ResourceName> shownToListen(const LedgerState& state) {
   const auto listenFor = [&](const ResourceName& name) {
     names.insert(resources.contains(name) ? name : resources.begin()->first);
   };
-  for (const auto& [resource, ids] : state.foreignIds) listenFor(resource);
+  for (const auto& [resource, devices] : state.suspected) listenFor(resource);
   for (const HolderRecord& record : state.records) {
     if (!record.isClaim()) listenFor(record.resource);
   }

@@ -33,8 +33,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (isKept(occupancy, resource, id)) return true;
   if (state.allocationClosed || !advertised) return false;
   if (isEngaged(state, occupancy, id) || isPfAllocated(state, occupancy, id)) return false;
-  if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr)
-    return false;
+  if (!state.suspected.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr) return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
   if (std::ranges::any_of(handed, [&](const UnitId& each) { return isResting(state, each); })) {
     return false;

@@ -13,7 +13,7 @@ bool isFreeAndGood(const LedgerState& state, const Occupancy& occupancy,
                    const ResourceName& resource, const UnitId& unit) {
   if (state.catalog.leftOut.contains(unit)) return false;
   if (isEngaged(state, occupancy, unit) || isPfAllocated(state, occupancy, unit)) return false;
-  if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {unit})) != nullptr) {
+  if (!state.suspected.empty() && suspectedIn(state, reachOf(state, {unit})) != nullptr) {
     return false;
   }
   const auto handed = handedOver(state.hardware, state.catalog, resource, {unit});

@@ -117,7 +117,7 @@ std::optional<Instant> reconcileDue(const LedgerState& state) {
                                  timing::kReconcileInterval));
   }
   for (const HolderRecord& record : state.records) due = earlier(due, dueFor(state, record));
-  if (!state.foreignIds.empty()) {
+  if (!state.suspected.empty()) {
     due = earlier(
         due, state.reconcile.lastBegan.value_or(state.epochSince) + timing::kUnlistedReconcile);
   }

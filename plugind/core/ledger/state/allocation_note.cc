@@ -70,13 +70,18 @@ std::optional<std::chrono::sys_seconds> timeIn(std::string_view text) {
   return time;
 }
 
-std::optional<NotedAllocation> allocationIn(std::string_view line) {
+std::map<std::string_view, std::string_view> fieldsOf(std::string_view line) {
   std::map<std::string_view, std::string_view> fields;
   while (!line.empty()) {
     std::string_view word = takeWord(line, ' ');
     const std::string_view key = takeWord(word, '=');
     fields.emplace(key, word);
   }
+  return fields;
+}
+
+std::optional<NotedAllocation> allocationIn(std::string_view line) {
+  auto fields = fieldsOf(line);
   const auto name = [&fields](std::string_view key) -> std::optional<std::string> {
     const auto found = fields.find(key);
     if (found == fields.end() || !isName(found->second)) return std::nullopt;
@@ -116,6 +121,13 @@ NotedAllocation notedOf(const HolderRecord& record) {
   return noted;
 }
 
+/// " ids=0000:01:00.0,0000:01:00.1".
+std::string textOf(const std::set<UnitId>& ids) {
+  std::string text = " ids=";
+  for (const UnitId& id : ids) text += (text.ends_with('=') ? "" : ",") + id.str();
+  return text;
+}
+
 /// The lines of each group, not yet joined: a party is one line, however often it is met.
 using Lines = std::map<IommuGroupId, std::set<std::string>>;
 
@@ -126,6 +138,19 @@ void add(Lines& lines, const LedgerState& state, const std::set<UnitId>& members
   }
 }
 
+void addSuspected(Lines& lines, const LedgerState& state) {
+  for (const auto& [resource, devices] : state.suspected) {
+    std::map<IommuGroupId, std::set<UnitId>> moved;
+    for (const UnitId& id : devices) {
+      const auto group = groupNumber(state, {id});
+      if (group && !hasDevice(state.catalog, resource, id)) moved[*group].insert(id);
+    }
+    for (const auto& [group, ids] : moved) {
+      lines[group].insert("foreign=" + resource.str() + textOf(ids));
+    }
+  }
+}
+
 }  // namespace
 
 std::string nameOf(const ClaimName& claim) {
@@ -133,8 +158,7 @@ std::string nameOf(const ClaimName& claim) {
 }
 
 std::string lineOf(const NotedAllocation& allocation) {
-  std::string line = "resource=" + allocation.resource.str() + " ids=";
-  for (const UnitId& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
+  std::string line = "resource=" + allocation.resource.str() + textOf(allocation.ids);
   if (!allocation.set.empty()) line += " set=" + allocation.set;
   line += " ref=" + allocation.ref.str() + " since=" + utcText(allocation.since);
   if (allocation.namedBy) {
@@ -177,6 +201,17 @@ std::vector<NotedAllocation> allocationsIn(std::string_view note) {
   return allocations;
 }
 
+std::map<ResourceName, std::set<UnitId>> suspicionsIn(std::string_view note) {
+  std::map<ResourceName, std::set<UnitId>> suspected;
+  while (!note.empty()) {
+    auto fields = fieldsOf(takeWord(note, '\n'));
+    const auto resource = ResourceName::parse(fields["foreign"]);
+    auto ids = idsIn(fields["ids"]);
+    if (resource && ids) suspected[*resource].merge(*ids);
+  }
+  return suspected;
+}
+
 GroupNotes notesOf(const LedgerState& state) {
   Lines lines;
   for (const HolderRecord& record : state.records) {
@@ -191,6 +226,7 @@ GroupNotes notesOf(const LedgerState& state) {
       add(lines, state, take.members, lineOf(call, take));
     }
   }
+  addSuspected(lines, state);
   GroupNotes notes;
   for (const auto& [group, each] : lines) {
     std::string& note = notes[group];

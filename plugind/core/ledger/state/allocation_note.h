@@ -9,11 +9,14 @@
 //   claim=default/train
 //   hw=10de:2684,sub=10de:167c,class=030000,rev=a1,sn=MT1/mdev,type=nvidia-711,parent=0000:11:00.0
 //
+//   foreign=vfiogate.dev/gpu ids=0000:01:00.0 (no allocation: foreign_ids.h)
+//
 // `hw`, of claims alone: devices in the order of `ids`, apart by '/', the words of a fingerprint
 // apart by ','; in them "%25", "%2C" and "%2F" stand for '%', ',' and '/'. A device that is not
 // known is empty.
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -68,7 +71,11 @@ std::string notedHardware(const std::string& fingerprint, const std::set<UnitId>
 /// The fingerprint that it is of, as far as it was noted. Null: it makes no sense.
 std::optional<std::string> fingerprintFrom(std::string_view noted, const std::set<UnitId>& ids);
 
-/// The note of each group that is allocated or being allocated.
+/// What a note says of resources with foreign ids: the devices that are suspected for each.
+std::map<ResourceName, std::set<UnitId>> suspicionsIn(std::string_view note);
+
+/// The note of each group that is allocated or being allocated, or suspected without being in the
+/// resource with the foreign id any more: who begins with the configuration would not know it.
 GroupNotes notesOf(const LedgerState& state);
 
 }  // namespace vfiogate

@@ -92,7 +92,7 @@ void tellForeignIds(Turn& turn, const ForeignIds& before) {
 
 bool isServed(const LedgerState& state, const ResourceName& resource) {
   return configures(state.catalog, resource) || state.shown.contains(resource) ||
-         state.foreignIds.contains(resource);
+         state.suspected.contains(resource);
 }
 
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id) {
@@ -154,7 +154,10 @@ const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>
 
 std::string suspicionText(const LedgerState& state, const ResourceName& resource) {
   const auto found = state.foreignIds.find(resource);
-  if (found == state.foreignIds.end()) return {};
+  if (found == state.foreignIds.end()) {
+    return "a plugind before this one saw an id allocated as " + resource.str() +
+           " that is no device known here, and the kubelet's checkpoint was not read since";
+  }
   const auto& [id, known] = *found->second.begin();
   const std::string what =
       quoteForeign(id) + " allocated as " + resource.str() + ", which is no device known here: ";

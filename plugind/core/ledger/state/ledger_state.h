@@ -148,7 +148,8 @@ struct LedgerState {
   std::set<UnitId> inheritedNaming;  ///< what was named by these two, and had a record
 
   ForeignIds foreignIds;  ///< under our resources, of pods that nobody saw end
-  /// Of each of these resources the devices that it has had since.
+  /// Of each of these resources the devices that it has had since; at the start also as privd's
+  /// record says.
   std::map<ResourceName, std::set<UnitId>> suspected;
 
   /// Which kubelet had named the grants of privd's record at the start, by their references.

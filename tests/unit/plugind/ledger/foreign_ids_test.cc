@@ -367,6 +367,8 @@ TEST_F(BecomesOurs, I1_AnIdThatStandsForNothingStaysSoWhereItsResourceIsRenamed)
   reload();
   EXPECT_FALSE(node.told("foreign-ids-gone"));
   EXPECT_EQ(node.prepare("c1", "renamed", {at(kB)}), "foreign-ids");
+  node.startAnew();
+  EXPECT_EQ(node.prepare("c1", "renamed", {at(kB)}), "foreign-ids") << "plugind restarted";
   node.entries.clear();
   node.pass(2min);
   EXPECT_TRUE(node.told("foreign-ids-gone"));

@@ -18,6 +18,7 @@ using test::kC;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 class RecordedTest : public test::LedgerCase {
 protected:
@@ -299,6 +300,44 @@ TEST(AllocationNote, I10_WhatMakesNoSenseIsLeftOut) {
                       .claim = std::nullopt};
   EXPECT_EQ(lineOf(odd),
             "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=0001 since=1970-01-01T00:00:00Z");
+}
+
+// What a resource has by its configuration is suspected by that alone, and not on file.
+TEST_F(RecordedTest, I1_AForeignIdIsOnFileWithWhatItsResourceHasNoMore) {
+  node.record("p1", "other", {"6f0c7a56-0000-4000-8000-00000000000a"});
+  node.start();
+  EXPECT_THAT(node.ledger.state().told, IsEmpty());
+  node.settings.resources[0].select = *Selector::parse("address=" + std::string(kA));
+  node.settings.resources[1].select = *Selector::parse("address=" + std::string(kC));
+  node.offer("device=2685", "more");
+  node.see();
+  node.pass(75s);
+  ASSERT_EQ(node.allocate("more", {kB}), "foreign-ids");
+  EXPECT_THAT(node.ledger.state().told,
+              ElementsAre(Pair(IommuGroupId(31), "foreign=vfiogate.dev/other ids=0000:01:00.1")));
+  node.startAnew();
+  EXPECT_EQ(node.allocate("more", {kB}), "foreign-ids");
+  EXPECT_EQ(node.frame("more"), "0000:01:00.1-");
+  node.forget("p1");
+  node.pass(2min);
+  EXPECT_EQ(node.allocate("more", {kB}), "granted");
+}
+
+TEST_F(RecordedTest, I1_SoItIsAsLongAsNoCheckpointCanBeRead) {
+  node.record("p1", "other", {"6f0c7a56-0000-4000-8000-00000000000a"});
+  node.start();
+  node.settings.resources[1].name = test::resource("renamed");
+  node.see();
+  node.readable = false;
+  node.startAnew();
+  EXPECT_EQ(node.frame("renamed"), "0000:01:00.1-");
+  const CallId call = node.ask("renamed", {kB});
+  EXPECT_EQ(node.outcome(call), "foreign-ids");
+  EXPECT_THAT(node.text(call), HasSubstr("a plugind before this one saw an id allocated"));
+  node.readable = true;
+  node.forget("p1");
+  node.pass(2min);
+  EXPECT_EQ(node.allocate("renamed", {kB}), "granted");
 }
 
 }  // namespace
