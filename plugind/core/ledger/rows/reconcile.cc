@@ -171,6 +171,11 @@ void readPod(const Turn& turn, HolderRecord& record, const PodList& list, Instan
   if (asked - *evidence.unlistedSince >= timing::kLetGoGap) evidence.podLetGo = true;
 }
 
+/// What it has in its memory, and wrote, says more than what the kubelet before it wrote last.
+bool knowsInherited(const LedgerState& state) {
+  return state.version && state.inheritedGoesOn;
+}
+
 /// F-E: what this kubelet may have lost. Who was named by it has a record, or had one; who has one
 /// from elsewhere is not named by a kubelet before.
 void nameLost(Turn& turn, const CheckpointVersion& version, std::uint64_t epochsAgo) {
@@ -287,6 +292,10 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
   state.inheritedGoesOn =
       state.inheritedGoesOn || continues || (ours && goesOn(state.inherited, version));
   if (!ours) {
+    if (!knowsInherited(state)) {
+      noteForeignIds(turn, *state.inherited);
+      nameLost(turn, *state.inherited, 1);
+    }
     if (continues) inherit(state, version);
     return;
   }
@@ -340,8 +349,7 @@ void readAgain(Turn& turn) {
   if (state.version) {
     for (const KubeletEntry& naming : entriesOf(state, *state.version)) name(turn, naming);
   }
-  const bool known = state.version && state.inheritedGoesOn;
-  if (!known && state.inherited) nameLost(turn, *state.inherited, 1);
+  if (!knowsInherited(state) && state.inherited) nameLost(turn, *state.inherited, 1);
   // This kubelet lets nobody of it go: none before it went on from that memory.
   if (state.lost) nameLost(turn, *state.lost, 2);
 }

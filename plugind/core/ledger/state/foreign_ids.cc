@@ -133,7 +133,8 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
   for (auto& [resource, ids] : state.foreignIds) {
     for (auto& [id, known] : ids) {
       if (!mayStillStand(turn, resource, id, known, version)) continue;
-      found[resource].try_emplace(id, known);
+      const auto [entry, fresh] = found[resource].try_emplace(id, known);
+      if (!fresh && known.epoch == state.epoch) entry->second = known;
     }
   }
   const auto before = std::exchange(state.foreignIds, std::move(found));

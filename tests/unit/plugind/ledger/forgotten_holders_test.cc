@@ -178,6 +178,26 @@ TEST_F(LedgerCase, SoDoesOneOfWhatIsExcludedSince) {
   EXPECT_EQ(node.allocate("gpu", {kA}), "not-viable:operator-excluded");
 }
 
+// Another plugin's pod is in the last version of a kubelet alone, which is read when the next one,
+// without that memory, is there already.
+TEST_F(LedgerCase, I1_WhoIsOnlyInALastVersionThatIsReadLateIsHeld) {
+  node.start();
+  node.move(1s);
+  CheckpointVersion left = node.version();
+  left.entries.push_back({"p1", "main", "example.com/gpu", {kC}, std::nullopt, std::nullopt});
+  left.entries.push_back({"p2", "main", "vfiogate.dev/other", {"99"}, std::nullopt, std::nullopt});
+  node.move(1s);
+  node.newKubelet();
+  node.run(node.ledger.versionRead(left, false, node.now, node.now.instant));
+  node.move(1s);
+  node.write();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "group-allocated");
+  EXPECT_EQ(node.allocate("other", {kB}), "foreign-ids");
+  node.pass(12min);
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+  EXPECT_EQ(node.allocate("other", {kB}), "granted");
+}
+
 /// p2 has an id under gpu that stands for nothing.
 class ForeignIdsForgotten : public LedgerCase {
 protected:
