@@ -40,10 +40,10 @@ int refuse(const ChangeDisplay& display, const std::string& why) {
 
 }  // namespace
 
-int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
+int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
                  const ControlOptions& options, const BindingServiceMaker& makeLocal,
                  kj::AsyncIoContext& io, const ChangeDisplay& display) {
-  if (declared.empty() && !isAnythingKept(options.local.stateDir)) {
+  if (declared.selectors.empty() && !isAnythingKept(options.local.stateDir)) {
     display.out << "nothing is declared\n";
     return 0;
   }
@@ -69,7 +69,8 @@ int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared
   if (!kept) return refuse(display, kept.error());
   int exitCode = 0;
   for (const auto& [address, device] : snapshot->devices) {
-    const auto by = declaredBy(device, declared, keptAt(*kept, address));
+    if (vfsFor(device, declared.vfs)) continue;
+    const auto by = declaredBy(device, declared.selectors, keptAt(*kept, address));
     if (!by) continue;
     if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
       exitCode = std::max(exitCode, refuse(display, address.str() + ": --allow does not match it"));

@@ -30,8 +30,8 @@ struct ChangeWords {
   bool verbose = false;
   ChangeOrder order;
   ControlOptions control;
-  bool declared = false;            ///< those that are declared, in place of addresses
-  std::vector<Selector> selectors;  ///< --declare
+  bool declared = false;  ///< those that are declared, in place of addresses
+  DeclaredDevices devices;
 };
 
 std::string checkDriver(const std::string& text) {
@@ -100,7 +100,7 @@ int change(ChangeWords& words, const BindingServiceMaker& makeLocal) {
                  if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
                  if (words.declared) {
                    exitCode =
-                       bindDeclared(order, words.selectors, words.control, makeLocal, io, display);
+                       bindDeclared(order, words.devices, words.control, makeLocal, io, display);
                    return;
                  }
                  auto reached = makeLocal(words.control.local, io);
@@ -138,7 +138,9 @@ void addChangeCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& m
     command->add_flag("--declared", words->declared,
                       "without addresses: bind what --declare and --keep say, where no daemon runs "
                       "to do so");
-    addOptions(*command, {declareOption(words->selectors)});
+    Option vfs = vfsOption(words->devices.vfs);
+    vfs.help = "with --declared: leave physical functions that one is about to their driver";
+    addOptions(*command, {declareOption(words->devices.selectors), std::move(vfs)});
   }
   command->add_flag("--dry-run", words->order.dryRun,
                     "show every write, and write nothing; needs no root");

@@ -92,6 +92,16 @@ TEST_F(Vfs, ACardThatIsToHaveSomeIsNotBoundByADeclaration) {
   EXPECT_EQ(node_->driverOf(kCard), "ice");
 }
 
+// As the package's early unit does it.
+TEST_F(Vfs, ACardThatIsToHaveSomeIsNotBoundBeforeTheBinderRunsEither) {
+  ASSERT_EQ(node_->ctl("link ens1f0 down"), "ok\n");
+  std::ofstream(node_->file("privd.conf"))
+      << "allow vendor=8086\ndeclare vendor=8086\nvfs 3b:00.0=8\n";
+  const Ended early = node_->change({"bind", "--declared", "--options", node_->file("privd.conf")});
+  EXPECT_EQ(early.code, 0) << early.text;
+  EXPECT_EQ(node_->driverOf(kCard), "ice");
+}
+
 TEST_F(Vfs, ThatAreThereInThatNumberAreLeftAlone) {
   leaveWithoutDrivers();
   ASSERT_EQ(node_->ctl("vfs 0000:3b:00.0 8"), "ok\n");

@@ -51,15 +51,18 @@ protected:
   }
 
   int bind(const std::vector<std::string>& declared) {
-    std::vector<Selector> selectors;
-    for (const std::string& text : declared) selectors.push_back(parseDeclaration(text).value());
+    DeclaredDevices devices;
+    for (const std::string& text : declared) {
+      devices.selectors.push_back(parseDeclaration(text).value());
+    }
+    for (const std::string& text : vfs_) devices.vfs.push_back(parseVfs(text).value());
     auto io = kj::setupAsyncIo();
     const BindingServiceMaker make = [this](const LocalBindingOptions&, kj::AsyncIoContext&) {
       ++made_;
       kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, kept_);
       return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
-    return bindDeclared({}, selectors, options_, make, io, {out_, err_});
+    return bindDeclared({}, devices, options_, make, io, {out_, err_});
   }
 
   void keep(const char* address, std::uint16_t device) {
@@ -71,6 +74,7 @@ protected:
   TempDir place_;
   ControlOptions options_;
   std::vector<DeviceIdentity> kept_;
+  std::vector<std::string> vfs_;
   std::vector<std::string> bound_;
   unsigned made_ = 0;
   std::ostringstream out_;
@@ -105,6 +109,19 @@ TEST_F(BindDeclared, AnotherCardInThePlaceIsNotMeant) {
   options_.local.binding.allow.push_back(Selector::parse("vendor=10de").value());
   EXPECT_EQ(bind({"0000:01:00.0=10de:3333"}), 0);
   EXPECT_TRUE(bound_.empty());
+}
+
+TEST_F(BindDeclared, WhatIsToHaveVirtualFunctionsStaysWithItsDriver) {
+  options_.local.binding.allow.push_back(Selector::parse("vendor=10de").value());
+  for (const char* address : {"0000:01:00.0", "0000:02:00.0"}) {
+    hardware_.setAttribute(address, "sriov_totalvfs", "8");
+    hardware_.setAttribute(address, "sriov_numvfs", "0");
+  }
+  keep("0000:01:00.0", 0x2236);
+  vfs_ = {"01:00.0=8", "10de:2236=4"};
+  EXPECT_EQ(bind({"10de:2236", "10de:1111"}), 1) << "of the one that is in use";
+  EXPECT_THAT(bound_, ElementsAre("0000:02:00.0", "0000:03:00.0"))
+      << "no line is about the former, and the latter is no physical function";
 }
 
 TEST_F(BindDeclared, ARefusalKeepsNoOtherDeviceBackAndIsTheExitCode) {
