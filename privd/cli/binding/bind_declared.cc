@@ -5,6 +5,8 @@
 #include "privd/bind/plan/declaration.h"
 #include "privd/scan/pci_scan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -76,8 +78,8 @@ int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
       exitCode = std::max(exitCode, refuse(display, address.str() + ": --allow does not match it"));
       continue;
     }
-    ChangeOrder one = order;
-    one.addresses = {address};
+    ChangeAsked one{order, *by, {"privd", geteuid(), getpid()}};
+    one.order.addresses = {address};
     exitCode = std::max(exitCode, runChange(asked, io, one, options, display));
   }
   return exitCode;

@@ -4,6 +4,7 @@
 #include "ipc/base/result.h"
 #include "ipc/types/binding_change.h"
 #include "privd/audit/audit_log.h"
+#include "privd/bind/plan/guards.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/async.h>
@@ -36,9 +37,9 @@ class BindingService {
 public:
   virtual ~BindingService() noexcept(false) = default;
 
-  /// What went wrong is in the report. Goes on where the promise is dropped: a change is not left
-  /// half made because nobody waits for it.
-  virtual kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) = 0;
+  /// `by` decides what limits apply. What went wrong is in the report. Goes on where the promise is
+  /// dropped: a change is not left half made because nobody waits for it.
+  virtual kj::Promise<ChangeReport> change(ChangeOrder order, ChangeBy by, AuditPeer who) = 0;
 
   /// What bind --keep declared, by address. Error: in words, for the operator.
   virtual Result<std::vector<DeviceIdentity>, std::string> declared() = 0;

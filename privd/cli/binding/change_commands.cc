@@ -109,7 +109,7 @@ int change(ChangeWords& words, const BindingServiceMaker& makeLocal) {
                    return;
                  }
                  kj::Own<BindingService> service = kj::mv(reached).value();
-                 exitCode = runChange(*service, io, order, words.control, display);
+                 exitCode = runChange(*service, io, {order}, words.control, display);
                })) {
     return fail(order, exception->getDescription().cStr());
   }

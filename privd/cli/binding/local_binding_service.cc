@@ -67,8 +67,8 @@ public:
                   /*plugindUid=*/0, /*allocates=*/false},
                  kj::mv(opened_.parts), options, kj::mv(server)) {}
 
-  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
-    return binding_.binder().change({kj::mv(order), ChangeBy::kOperator, kj::mv(who)});
+  kj::Promise<ChangeReport> change(ChangeOrder order, ChangeBy by, AuditPeer who) override {
+    return binding_.binder().change({kj::mv(order), by, kj::mv(who)});
   }
 
   Result<std::vector<DeviceIdentity>, std::string> declared() override {

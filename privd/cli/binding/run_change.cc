@@ -71,12 +71,13 @@ HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report)
   return holders;
 }
 
-int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder& order,
+int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeAsked& asked,
               const ControlOptions& options, ChangeDisplay display) {
+  const ChangeOrder& order = asked.order;
   ChangeReport report;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
                  auto waiting = tellWaiting(io.provider->getTimer(), display);
-                 report = service.change(order, thisPeer()).wait(io.waitScope);
+                 report = service.change(order, asked.by, asked.who).wait(io.waitScope);
                })) {
     display.err << "privd " << nameOf(order.kind) << ": " << exception->getDescription().cStr()
                 << (order.dryRun ? "\n"

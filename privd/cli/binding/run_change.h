@@ -21,9 +21,16 @@ struct ChangeDisplay {
 /// Who has the devices open that stand in the way. Empty where nothing does.
 HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report);
 
+/// An order with whose it is.
+struct ChangeAsked {
+  ChangeOrder order;
+  ChangeBy by = ChangeBy::kOperator;
+  AuditPeer who = thisPeer();
+};
+
 /// Gives the order and prints what became of it. Returns the exit code: 3, too, where the service
 /// broke off, since nobody knows then.
-int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder& order,
+int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeAsked& asked,
               const ControlOptions& options, ChangeDisplay display);
 
 }  // namespace vfiogate

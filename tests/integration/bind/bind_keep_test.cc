@@ -122,6 +122,32 @@ TEST_F(Declare, ADeviceOutOfOfferIsNotBoundUntilItIsReleasedAndRootMayBindIt) {
   EXPECT_THAT(node_->change({"holds"}).text, Not(HasSubstr("firmware update")));
 }
 
+// As the package's early unit does it, before the binder runs.
+TEST_F(Declare, ADeviceOutOfOfferIsNotBoundWithoutADaemonEither) {
+  bring(kLaptop);
+  const auto early = words({"bind", "--declared"}, kDeclareWifi);
+  ASSERT_EQ(node_->change({"hold", kWifi, "--reason", "firmware update"}).code, 0);
+  const Ended refused = node_->change(early);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("an operator excluded it"));
+  EXPECT_THAT(node_->writes(), IsEmpty());
+  ASSERT_EQ(node_->change({"release", kWifi}).code, 0);
+  EXPECT_EQ(node_->change(early).code, 0);
+  EXPECT_EQ(node_->driverOf(kWifi), "vfio-pci");
+  EXPECT_EQ(node_->audit().back().at("outcome"), "done");
+  EXPECT_EQ(node_->audit().rbegin()[1].at("peer").at("role"), "privd");
+}
+
+TEST_F(Declare, I6_EveryMemberNeedsItsAllowWithoutADaemonToo) {
+  bring(kLaptop);
+  const Ended early = node_->change(
+      words({"bind", "--declared", "--allow", "class=0403", "--declare", "class=0403"}, kLiftGpu));
+  EXPECT_EQ(early.code, 1);
+  EXPECT_THAT(early.text,
+              HasSubstr(std::string(kGpu) + "  policy: no --allow of privd matches it"));
+  EXPECT_THAT(node_->writes(), IsEmpty());
+}
+
 class Hold : public EitherWay<BindCase> {};
 
 TEST_P(Hold, AnExclusionOutlivesEverythingAndIsRecorded) {

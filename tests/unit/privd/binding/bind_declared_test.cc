@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <sstream>
 
@@ -19,11 +21,15 @@ using testing::HasSubstr;
 /// Notes what it is to change; one address is refused.
 class DeclaredService final : public BindingService {
 public:
-  DeclaredService(std::vector<std::string>& bound, std::vector<DeviceIdentity> kept)
-      : bound_(bound), kept_(std::move(kept)) {}
+  DeclaredService(std::vector<std::string>& bound, std::vector<ChangeBy>& by,
+                  std::vector<DeviceIdentity> kept)
+      : bound_(bound), by_(by), kept_(std::move(kept)) {}
 
-  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer /*who*/) override {
+  kj::Promise<ChangeReport> change(ChangeOrder order, ChangeBy by, AuditPeer who) override {
     EXPECT_EQ(order.kind, ChangeKind::kBind);
+    EXPECT_EQ(who.role, "privd");
+    EXPECT_EQ(who.pid, getpid());
+    by_.push_back(by);
     bound_.push_back(order.addresses.at(0).str());
     ChangeReport report;
     if (order.addresses.size() != 1 || bound_.back() == "0000:03:00.0") {
@@ -36,6 +42,7 @@ public:
 
 private:
   std::vector<std::string>& bound_;
+  std::vector<ChangeBy>& by_;
   const std::vector<DeviceIdentity> kept_;
 };
 
@@ -59,7 +66,7 @@ protected:
     auto io = kj::setupAsyncIo();
     const BindingServiceMaker make = [this](const LocalBindingOptions&, kj::AsyncIoContext&) {
       ++made_;
-      kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, kept_);
+      kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, by_, kept_);
       return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
     return bindDeclared({}, devices, options_, make, io, {out_, err_});
@@ -76,6 +83,7 @@ protected:
   std::vector<DeviceIdentity> kept_;
   std::vector<std::string> vfs_;
   std::vector<std::string> bound_;
+  std::vector<ChangeBy> by_;
   unsigned made_ = 0;
   std::ostringstream out_;
   std::ostringstream err_;
@@ -93,6 +101,8 @@ TEST_F(BindDeclared, BindsWhatIsDeclaredWithinAllowAndWhatIsKept) {
   keep("0000:02:00.0", 0x1111);
   EXPECT_EQ(bind({"0000:01:00.0=10de:2236"}), 0);
   EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:02:00.0"));
+  EXPECT_THAT(by_, ElementsAre(ChangeBy::kDeclaration, ChangeBy::kOperator))
+      << "what root kept needs no --allow";
 }
 
 TEST_F(BindDeclared, LeavesItToADaemonThatHasTheNodesLock) {

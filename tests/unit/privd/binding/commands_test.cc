@@ -40,8 +40,10 @@ class NotingService final : public BindingService {
 public:
   NotingService(Asked& asked, ChangeReport report) : asked_(asked), report_(std::move(report)) {}
 
-  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
+  kj::Promise<ChangeReport> change(ChangeOrder order, ChangeBy by, AuditPeer who) override {
     EXPECT_EQ(who.pid, getpid());
+    EXPECT_EQ(who.role, "root");
+    EXPECT_EQ(by, ChangeBy::kOperator);
     asked_.orders.push_back(std::move(order));
     return report_;
   }
