@@ -302,10 +302,15 @@ AuditLog::Trouble AuditLog::write(const std::string& fields) {
   return std::nullopt;
 }
 
+/// From the first number that is free: a rotation that failed at its end, and is tried again,
+/// shifts the kept files no further.
 AuditLog::Trouble AuditLog::rotate() {
-  for (unsigned number = kKept; number > 0; --number) {
-    const std::string from = number == 1 ? name_ : nameOfRotated(number - 1);
-    if (renameat(directory_, from.c_str(), directory_, nameOfRotated(number).c_str()) != 0 &&
+  unsigned to = 1;
+  struct stat kept = {};
+  while (to < kKept && fstatat(directory_, nameOfRotated(to).c_str(), &kept, 0) == 0) ++to;
+  for (; to > 0; --to) {
+    const std::string from = to == 1 ? name_ : nameOfRotated(to - 1);
+    if (renameat(directory_, from.c_str(), directory_, nameOfRotated(to).c_str()) != 0 &&
         errno != ENOENT) {
       return failedAt("rename");
     }

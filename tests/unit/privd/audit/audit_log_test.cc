@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,6 +224,35 @@ TEST(AuditLogTest, RotatesAndKeepsEight) {
   EXPECT_EQ(faultOf(report), "");
   EXPECT_GT(report.first, 1U);
   EXPECT_EQ(report.remarks.size(), 1U) << "that older records were rotated away";
+}
+
+TEST(AuditLogTest, I7_ARotationThatFailsAgainAndAgainLosesNoMoreThanOne) {
+  const LogDirectory dir;
+  unsigned rotations = 0;
+  AuditLog log =
+      dir.open({.rotateAt = 4000, .rotated = [&rotations](const AuditHead&) { ++rotations; }});
+  const auto more = [&log]() { return log.append(noteOf(std::string(500, 'x'))); };
+  while (rotations < 8) ASSERT_TRUE(more());
+  const std::string second = textOf(dir.rotated(7));
+  // Nobody can rename what something is mounted on.
+  const std::string path = dir.path();
+  if (mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    GTEST_SKIP() << "needs the right to mount";
+  }
+  {
+    KJ_DEFER(umount2(path.c_str(), MNT_DETACH));
+    auto last = more();
+    while (last) last = more();
+    EXPECT_EQ(last.error().error, EBUSY);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(more().error().error, EBUSY);
+    EXPECT_EQ(textOf(dir.rotated(8)), second);
+    for (unsigned number = 2; number < 8; ++number) EXPECT_TRUE(fs::exists(dir.rotated(number)));
+  }
+  EXPECT_TRUE(more());
+  EXPECT_EQ(rotations, 9U);
+  EXPECT_TRUE(fs::exists(dir.rotated(1)));
+  EXPECT_EQ(textOf(dir.rotated(8)), second);
+  EXPECT_EQ(faultOf(verifyText(wholeLog(dir.path()))), "");
 }
 
 TEST(AuditLogTest, I7_ARotationThatEndedHalfwayIsFinishedByTheNextStart) {
