@@ -1,5 +1,6 @@
 #include "privd/cli/binding/bind_declared.h"
 
+#include "cli/common_options.h"
 #include "privd/base/instance_lock.h"
 #include "privd/bind/binding_deps.h"
 #include "privd/bind/plan/declaration.h"
@@ -40,11 +41,9 @@ int refuse(const ChangeDisplay& display, const std::string& why) {
   return 1;
 }
 
-}  // namespace
-
-int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
-                 const ControlOptions& options, const BindingServiceMaker& makeLocal,
-                 kj::AsyncIoContext& io, const ChangeDisplay& display) {
+int bindEach(const ChangeOrder& order, const DeclaredDevices& declared,
+             const ControlOptions& options, const BindingServiceMaker& makeLocal,
+             kj::AsyncIoContext& io, const ChangeDisplay& display) {
   if (declared.selectors.empty() && !isAnythingKept(options.local.stateDir)) {
     display.out << "nothing is declared\n";
     return 0;
@@ -74,14 +73,31 @@ int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
     if (vfsFor(device, declared.vfs)) continue;
     const auto by = declaredBy(device, declared.selectors, keptAt(*kept, address));
     if (!by) continue;
-    if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
-      exitCode = std::max(exitCode, refuse(display, address.str() + ": --allow does not match it"));
-      continue;
-    }
     ChangeAsked one{order, *by, {"privd", geteuid(), getpid()}};
     one.order.addresses = {address};
+    if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
+      ChangeReport report;
+      report.outcome = ChangeOutcome::kRefused;
+      report.error = address.str() + ": --allow does not match it";
+      exitCode = std::max(exitCode, tellChange(one.order, report, options, display));
+      continue;
+    }
     exitCode = std::max(exitCode, runChange(asked, io, one, options, display));
   }
+  return exitCode;
+}
+
+}  // namespace
+
+int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
+                 const ControlOptions& options, const BindingServiceMaker& makeLocal,
+                 kj::AsyncIoContext& io, const ChangeDisplay& display) {
+  if (!isDocument(display.form)) return bindEach(order, declared, options, makeLocal, io, display);
+  auto list = nlohmann::ordered_json::array();
+  const ChangeDisplay gathering{display.err,   display.err,      display.form,
+                                display.style, display.patience, &list};
+  const int exitCode = bindEach(order, declared, options, makeLocal, io, gathering);
+  display.out << documentText(list, display.form);
   return exitCode;
 }
 

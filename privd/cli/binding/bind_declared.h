@@ -19,8 +19,8 @@ struct DeclaredDevices {
 /// Binds the devices that are there and that `declared` or `bind --keep` names, each by the
 /// daemon's plan and guards; `order` says how. What is to have virtual functions is not bound.
 /// Where a daemon has the node's lock it does so by itself, and nothing is done here: what a person
-/// unbound stays unbound. Nor where nothing is declared: not even the lock is taken. Returns the
-/// exit code, the worst of all devices.
+/// unbound stays unbound. Nor where nothing is declared: not even the lock is taken. A document is
+/// one list, of what became of each device. Returns the exit code, the worst of all devices.
 int bindDeclared(const ChangeOrder& order, const DeclaredDevices& declared,
                  const ControlOptions& options, const BindingServiceMaker& makeLocal,
                  kj::AsyncIoContext& io, const ChangeDisplay& display);

@@ -71,6 +71,24 @@ HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report)
   return holders;
 }
 
+int tellChange(const ChangeOrder& order, const ChangeReport& report, const ControlOptions& options,
+               const ChangeDisplay& display) {
+  const HoldersOf holders = findHolders(options, report);
+  const Printed text = changeText(order, report, holders, display.style);
+  if (text.errFirst) display.err << text.err << std::flush;
+  if (display.list != nullptr) {
+    nlohmann::ordered_json item = {{"address", order.addresses.front().str()}};
+    item.update(changeJson(order, report, holders));
+    display.list->push_back(std::move(item));
+  } else if (isDocument(display.form)) {
+    display.out << documentText(changeJson(order, report, holders), display.form);
+  } else {
+    display.out << text.out << std::flush;
+  }
+  if (!text.errFirst) display.err << text.err;
+  return exitCodeOf(report.outcome);
+}
+
 int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeAsked& asked,
               const ControlOptions& options, ChangeDisplay display) {
   const ChangeOrder& order = asked.order;
@@ -88,16 +106,7 @@ int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeAsked
   if (isUnrecorded(report) && !order.dryRun) {
     report.error += lockersText(options.proc, options.local.binding.auditLog);
   }
-  const HoldersOf holders = findHolders(options, report);
-  const Printed text = changeText(order, report, holders, display.style);
-  if (text.errFirst) display.err << text.err << std::flush;
-  if (isDocument(display.form)) {
-    display.out << documentText(changeJson(order, report, holders), display.form);
-  } else {
-    display.out << text.out << std::flush;
-  }
-  if (!text.errFirst) display.err << text.err;
-  return exitCodeOf(report.outcome);
+  return tellChange(order, report, options, display);
 }
 
 }  // namespace vfiogate

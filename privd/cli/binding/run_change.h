@@ -16,6 +16,8 @@ struct ChangeDisplay {
   ReportStyle style = {};
   /// After this long somebody is told that it still runs; null: nobody watches.
   kj::Maybe<kj::Duration> patience = nullptr;
+  /// Takes each document, with its device as `address`, in place of `out`.
+  nlohmann::ordered_json* list = nullptr;
 };
 
 /// Who has the devices open that stand in the way. Empty where nothing does.
@@ -27,6 +29,10 @@ struct ChangeAsked {
   ChangeBy by = ChangeBy::kOperator;
   AuditPeer who = thisPeer();
 };
+
+/// Prints what became of an order. Returns the exit code.
+int tellChange(const ChangeOrder& order, const ChangeReport& report, const ControlOptions& options,
+               const ChangeDisplay& display);
 
 /// Gives the order and prints what became of it. Returns the exit code: 3, too, where the service
 /// broke off, since nobody knows then.

@@ -69,7 +69,7 @@ protected:
       kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, by_, kept_);
       return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
-    return bindDeclared({}, devices, options_, make, io, {out_, err_});
+    return bindDeclared({}, devices, options_, make, io, {out_, err_, form_});
   }
 
   void keep(const char* address, std::uint16_t device) {
@@ -82,6 +82,7 @@ protected:
   ControlOptions options_;
   std::vector<DeviceIdentity> kept_;
   std::vector<std::string> vfs_;
+  std::string form_ = "table";
   std::vector<std::string> bound_;
   std::vector<ChangeBy> by_;
   unsigned made_ = 0;
@@ -139,6 +140,37 @@ TEST_F(BindDeclared, ARefusalKeepsNoOtherDeviceBackAndIsTheExitCode) {
   EXPECT_EQ(bind({"vendor=10de"}), 1);
   EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:03:00.0"));
   EXPECT_THAT(err_.str(), HasSubstr("0000:02:00.0: --allow does not match it"));
+}
+
+TEST_F(BindDeclared, AsADocumentItIsOneListOfWhatBecameOfEach) {
+  form_ = "json";
+  EXPECT_EQ(bind({}), 0);
+  EXPECT_EQ(out_.str(), "[]\n");
+  EXPECT_THAT(err_.str(), HasSubstr("nothing is declared"));
+  out_.str("");
+  {
+    auto daemon = InstanceLock::open(options_.local.stateDir).value();
+    ASSERT_TRUE(daemon.tryTake());
+    EXPECT_EQ(bind({"10de:2236"}), 0);
+    EXPECT_EQ(out_.str(), "[]\n");
+    EXPECT_THAT(err_.str(), HasSubstr("a daemon runs"));
+  }
+  out_.str("");
+  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  EXPECT_EQ(bind({"vendor=10de"}), 1);
+  const auto list = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(list.size(), 3U) << list;
+  EXPECT_EQ(list[0]["address"], "0000:01:00.0");
+  EXPECT_EQ(list[0]["outcome"], "done");
+  EXPECT_EQ(list[1]["address"], "0000:02:00.0");
+  EXPECT_EQ(list[1]["outcome"], "refused");
+  EXPECT_THAT(list[1]["error"], HasSubstr("--allow does not match it"));
+  EXPECT_EQ(list[2]["address"], "0000:03:00.0");
+  EXPECT_EQ(list[2]["error"], "in use");
+  out_.str("");
+  form_ = "yaml";
+  EXPECT_EQ(bind({}), 0);
+  EXPECT_EQ(out_.str(), "[]\n");
 }
 
 }  // namespace
