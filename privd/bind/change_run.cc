@@ -9,7 +9,6 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kPatiencePerVf = 1 * kj::SECONDS;
 /// Of the writes that take a change back, while too many descriptors are under way: a minute.
 constexpr unsigned kUndoTries = 30;
 

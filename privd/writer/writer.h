@@ -13,6 +13,9 @@
 
 namespace vfiogate {
 
+/// Beyond Writer::kPatience, for each virtual function that a write makes.
+constexpr auto kPatiencePerVf = 1 * kj::SECONDS;
+
 /// How one write or read ended.
 struct WriteOutcome {
   enum class Kind {

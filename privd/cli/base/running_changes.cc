@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <thread>
@@ -32,6 +33,8 @@ constexpr std::size_t kMostEntries = 65'536;
 /// What a change writes to. Whoever asked for the write has closed it again.
 constexpr std::array<std::string_view, 4> kAttributes{"bind", "unbind", "driver_override",
                                                       "drivers_probe"};
+/// By this one virtual functions are made.
+constexpr std::string_view kMakesVfs = "sriov_numvfs";
 
 /// A number of a file is one of its filesystem's: a simulated node beside has files of the same.
 struct FileId {
@@ -89,8 +92,27 @@ bool hasLocked(const fs::path& fdinfo) {
   return false;
 }
 
-/// Whether it began at least Writer::kPatience ago.
-bool isOld(const fs::path& procRoot, const std::string& process) {
+double secondsOf(kj::Duration duration) {
+  return static_cast<double>(duration / kj::MILLISECONDS) / 1000;
+}
+
+/// After how many seconds a write to the file is stuck; null: no change writes to it. `root` is the
+/// writer's. How many virtual functions are wanted is not to be seen: it may be as many as there
+/// can be.
+std::optional<double> patienceFor(const fs::path& attribute, const fs::path& root) {
+  const std::string name = attribute.filename().string();
+  if (std::ranges::find(kAttributes, name) != kAttributes.end()) {
+    return secondsOf(Writer::kPatience);
+  }
+  if (name != kMakesVfs) return std::nullopt;
+  std::uint32_t most = 0;
+  std::ifstream(root / attribute.parent_path().relative_path() / "sriov_totalvfs") >> most;
+  return most == 0 ? std::numeric_limits<double>::infinity()
+                   : secondsOf(Writer::kPatience + most * kPatiencePerVf);
+}
+
+/// Whether it began at least so many seconds ago.
+bool isOld(const fs::path& procRoot, const std::string& process, double seconds) {
   double up = 0;
   std::ifstream(procRoot / "uptime") >> up;
   std::ifstream file(procRoot / process / "stat");
@@ -103,20 +125,20 @@ bool isOld(const fs::path& procRoot, const std::string& process) {
   const auto start = fields.size() > kStartTime ? parseDecimal(fields[kStartTime]) : std::nullopt;
   if (!start) return false;
   const double age = up - static_cast<double>(*start) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  return age >= static_cast<double>(Writer::kPatience / kj::MILLISECONDS) / 1000;
+  return age >= seconds;
 }
 
 /// Adds what one process has locked.
 void addProcess(const fs::path& procRoot, const std::string& process, const RecordFiles& files,
                 RunningChanges& changes) {
   std::set<Bdf> locked;
-  bool writes = false;
+  std::optional<double> patience;
   for (const std::string& fd : numbersIn(procRoot / process / "fd")) {
     std::error_code error;
     const fs::path target = fs::read_symlink(procRoot / process / "fd" / fd, error);
     if (error) continue;
     const std::string name = target.filename().string();
-    writes = writes || std::ranges::find(kAttributes, name) != kAttributes.end();
+    patience = std::max(patience, patienceFor(target, procRoot / process / "root"));
     const auto address = Bdf::parse(name);
     const auto file = address ? files.find(*address) : files.end();
     if (file == files.end() || address->str() != name) continue;
@@ -124,7 +146,8 @@ void addProcess(const fs::path& procRoot, const std::string& process, const Reco
     if (hasLocked(procRoot / process / "fdinfo" / fd)) locked.insert(*address);
   }
   if (locked.empty()) return;
-  if (writes && isOld(procRoot, process)) changes.stuck.insert(locked.begin(), locked.end());
+  if (patience && isOld(procRoot, process, *patience))
+    changes.stuck.insert(locked.begin(), locked.end());
   changes.devices.merge(locked);
 }
 

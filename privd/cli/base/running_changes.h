@@ -12,7 +12,8 @@ namespace vfiogate {
 /// changes drivers of a group has the files of all its members locked to the end.
 struct RunningChanges {
   std::set<Bdf> devices;  ///< all of them
-  std::set<Bdf> stuck;    ///< of these, where the kernel has kept a write for Writer::kPatience
+  std::set<Bdf> stuck;    ///< of these, where the kernel has kept a write for Writer::kPatience,
+                          ///< and one that makes virtual functions kPatiencePerVf more for each
   std::string problem;    ///< why they are not known, in words; empty: they are
 
   friend bool operator==(const RunningChanges&, const RunningChanges&) = default;

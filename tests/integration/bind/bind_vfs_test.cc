@@ -1,6 +1,7 @@
 // Virtual functions that privd makes at its start: once, guarded, recorded, and none ever ended.
 
 #include "tests/integration/bind/bind_case.h"
+#include "tests/support/until.h"
 
 #include <csignal>
 #include <fstream>
@@ -224,6 +225,23 @@ TEST_F(Vfs, AWriteThatHangsIsToldAsStuckAndHoldsUpNoOtherDeclaration) {
   ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
   EXPECT_EQ(functions(), 2U) << "it happened after all";
   expectGoodLog();
+}
+
+TEST_F(Vfs, AWriteThatHangsIsShownAsStuckOnceASecondForEachHasPassed) {
+  ASSERT_EQ(node_->ctl(std::string("hang ") + kCard + " sriov_numvfs"), "ok\n");
+  serve(kEight);
+  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+  const auto stateOf = [&](const char* state) {
+    return BindNode::plain({"list", "--state", state, "--sysfs", node_->sysfs(), "--dev",
+                            node_->dev(), "--record-dir", node_->stateDir() + "/devices"})
+        .text;
+  };
+  EXPECT_THAT(stateOf("binding"), HasSubstr(kCard));
+  EXPECT_TRUE(node_->daemon().says("event=write_stuck")) << node_->daemon().output();
+  // Whose clock began when its process did.
+  EXPECT_TRUE(until([&] { return stateOf("write-stuck").find(kCard) != std::string::npos; }));
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  EXPECT_TRUE(node_->daemon().says("event=write_ended_late")) << node_->daemon().output();
 }
 
 // Whoever is killed in the middle: the write goes on, and the next one finds what came of it.

@@ -42,6 +42,7 @@ protected:
     fs::create_directories(place / "fd");
     fs::create_directories(place / "fdinfo");
     fs::create_symlink(fileOf(record), place / "fd/3");
+    fs::create_symlink(dir_.path(), place / "root");
     if (!attribute.empty()) fs::create_symlink(attribute, place / "fd/4");
     struct stat status = {};
     ASSERT_EQ(stat(fileOf(record).c_str(), &status), 0);
@@ -79,11 +80,18 @@ TEST_F(Changes, AreStuckWhereAWriteOfTheirsIsOld) {
     bool runs;
     bool stuck;
   };
+  fs::create_directories(dir_ / "sys/devices/pci0000:00/0000:02:00.0");
+  std::ofstream(dir_ / "sys/devices/pci0000:00/0000:02:00.0/sriov_totalvfs") << "8\n";
+  const char* const vfs = "/sys/devices/pci0000:00/0000:02:00.0/sriov_numvfs";
+  const char* const unread = "/sys/devices/pci0000:00/0000:01:00.0/sriov_numvfs";
   const Process rows[] = {
       {"a write of 6 s", 994, "/sys/bus/pci/drivers/vfio-pci/bind", true, true, true},
       {"a write of 4 s", 996, "/sys/bus/pci/drivers/vfio-pci/bind", true, true, false},
       {"whoever waits for it", 10, "", true, true, false},
       {"an override", 10, "/sys/devices/pci0000:00/0000:01:00.0/driver_override", true, true, true},
+      {"virtual functions for 12 s", 988, vfs, true, true, false},
+      {"virtual functions for 14 s, a second for each of 8", 986, vfs, true, true, true},
+      {"virtual functions of nobody knows how many", 10, unread, true, true, false},
       {"no lock", 10, "/sys/bus/pci/drivers/vfio-pci/bind", false, false, false},
   };
   for (const Process& row : rows) {
