@@ -2,6 +2,7 @@
 // The files of an audit log, read line by line.
 
 #include "ipc/base/result.h"
+#include "privd/base/open_file.h"
 
 #include <kj/io.h>
 
@@ -19,9 +20,15 @@ struct LogFile {
   kj::AutoCloseFd fd;
 };
 
-/// `path` and the files that were rotated away from it, the oldest first. Error, in words: there is
-/// none, or one is a link or no regular file.
-Result<std::vector<LogFile>, std::string> openLog(const std::string& path);
+/// Opens one file.
+using OpenLogFile = std::function<Result<RegularFile, ReadError>(const std::string& path)>;
+Result<RegularFile, ReadError> openLogFile(const std::string& path);
+
+/// `path` and the files that were rotated away from it, the oldest first, as they all were at one
+/// moment. Error, in words: there is none, one is a link or no regular file, or they were rotated
+/// whenever they were opened.
+Result<std::vector<LogFile>, std::string> openLog(const std::string& path,
+                                                  const OpenLogFile& open = openLogFile);
 
 /// Gets a line without its newline, and its number from 1.
 using TakeLine = std::function<void(std::uint64_t number, std::string_view line)>;

@@ -1,4 +1,5 @@
 #include "cli/common_options.h"
+#include "privd/cli/audit/log_files.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/audit/since.h"
 #include "privd/cli/commands.h"
@@ -146,6 +147,35 @@ TEST_F(AuditCommand, I7_VerifyNamesAWholeFileThatIsMissing) {
   std::filesystem::remove(dir_.path());
   EXPECT_EQ(audit({"verify", dir_.path()}).code, 0) << "its end is cut off: nobody can know";
   EXPECT_EQ(audit({"verify", dir_.path(), "--anchor", head_}).code, 1);
+}
+
+TEST_F(AuditCommand, ARotationWhileTheFilesAreOpenedLeavesNoneOut) {
+  unsigned rotations = 0;
+  const auto rotateAfterTheFirst = [&](const std::string& path) {
+    auto file = openLogFile(path);
+    if (path == dir_.rotated(1) && rotations++ == 0) {
+      EXPECT_TRUE(dir_.open({.rotateAt = 1}).append(noteOf("more")));
+    }
+    return file;
+  };
+  const auto files = openLog(dir_.path(), rotateAfterTheFirst);
+  ASSERT_TRUE(files) << files.error();
+  std::vector<std::string> lines;
+  for (const LogFile& file : *files) {
+    ASSERT_TRUE(
+        readLines(file, [&](std::uint64_t, std::string_view line) { lines.emplace_back(line); }));
+  }
+  EXPECT_EQ(faultOf(verifyLines(lines)), "");
+  EXPECT_EQ(files->size(), 3U);
+  EXPECT_EQ(verifyLines(lines).first, 1U);
+  const auto rotateAlways = [&](const std::string& path) {
+    auto file = openLogFile(path);
+    if (path == dir_.rotated(1)) {
+      EXPECT_TRUE(dir_.open({.rotateAt = 1}).append(noteOf("more")));
+    }
+    return file;
+  };
+  EXPECT_THAT(openLog(dir_.path(), rotateAlways).error(), HasSubstr("rotated"));
 }
 
 TEST_F(AuditCommand, WhatCannotBeReadIsSaidAndWrongUsageIsTwo) {
