@@ -10,6 +10,15 @@ bool isPartOf(const BlockDevice& part, const BlockDevice& whole) {
   return part.path.starts_with(whole.path + "/");
 }
 
+/// Of a hidden path of the kernel's NVMe multipath, "nvme0c1n2", the disk that is made of it:
+/// "nvme0n2". Empty: it is none. The names alone tell: links of the two came with Linux 6.15.
+std::string headOf(const std::string& path) {
+  const std::size_t controller = path.find('c');
+  const std::size_t space = path.find('n', controller);
+  if (!path.starts_with("nvme") || space == std::string::npos) return {};
+  return path.substr(0, controller) + path.substr(space);
+}
+
 /// The disk, its partitions, and everything that is made of them.
 std::vector<const BlockDevice*> builtOn(const BlockDevice& disk,
                                         const std::vector<BlockDevice>& all) {
@@ -18,7 +27,8 @@ std::vector<const BlockDevice*> builtOn(const BlockDevice& disk,
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const BlockDevice& other : all) {
       const BlockDevice& below = *found[i];
-      const bool above = isPartOf(other, below) || other.backing == "/dev/" + below.name ||
+      const bool above = isPartOf(other, below) || other.name == headOf(below.name) ||
+                         other.backing == "/dev/" + below.name ||
                          std::ranges::find(other.slaves, below.name) != other.slaves.end();
       if (above && known.insert(other.name).second) found.push_back(&other);
     }
@@ -53,7 +63,8 @@ std::vector<DiskUse> disksBelow(const Bdf& function, const std::vector<BlockDevi
     if (device.path.find(step) == std::string::npos) continue;
     const auto isWhole = [&device](const BlockDevice& other) { return isPartOf(device, other); };
     if (std::ranges::any_of(all, isWhole)) continue;
-    DiskUse& use = disks.emplace_back(DiskUse{.disk = device.name});
+    const std::string head = headOf(device.name);
+    DiskUse& use = disks.emplace_back(DiskUse{.disk = head.empty() ? device.name : head});
     for (const BlockDevice* above : builtOn(device, all)) addUses(*above, tables, use);
   }
   std::ranges::sort(disks, {}, &DiskUse::disk);

@@ -41,7 +41,7 @@ struct BlockDevice {
 };
 
 struct DiskUse {
-  std::string disk;               ///< whole: "nvme0n1"
+  std::string disk;               ///< whole, and with a node: "nvme0n1"
   std::vector<std::string> uses;  ///< for people: "nvme0n1p1 is mounted at /srv"; empty: none seen
   bool root = false;              ///< the root file system is on it
 };

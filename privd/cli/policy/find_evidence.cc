@@ -37,9 +37,12 @@ Sight probeGroups(const Result<Snapshot, ReadError>& snapshot) {
   return {Clear::kYes, counted(snapshot->groups.size(), "IOMMU group")};
 }
 
+/// False, too, of a hidden path of NVMe multipath, which has no node.
 bool isOfADevice(const SysfsRoot& sysfs, const std::string& disk) {
-  return sysfs.exists("class/block/" + disk + "/device") &&
-         !sysfs.exists("class/block/" + disk + "/partition");
+  const std::string at = "class/block/" + disk;
+  const auto hidden = sysfs.read(at + "/hidden");
+  return sysfs.exists(at + "/device") && !sysfs.exists(at + "/partition") &&
+         (!hidden || *hidden == "0");
 }
 
 /// Shared, and for reading: who uses the disk notices nothing.

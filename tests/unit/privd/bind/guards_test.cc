@@ -62,67 +62,66 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Disks, GuardsOver,
-    testing::Values(GuardCase{"BusyWithoutAReasonInSight",
-                              [] {
-                                return with(spareDisk(), [](Topology& one) {
-                                  one.factsOf("0000:04:00.0").disks[0].exclusive = Exclusive::kBusy;
-                                });
-                              },
-                              5, "04:00.0 block"},
-                    GuardCase{"UsedByTheTablesThoughItCouldBeOpened",
-                              [] {
-                                return with(spareDisk(), [](Topology& one) {
-                                  one.factsOf("0000:04:00.0").disks[0].use.uses = {
-                                      "nvme1n1p1 is swap"};
-                                });
-                              },
-                              5, "04:00.0 block"},
-                    GuardCase{"NeitherOpenedNorTables",
-                              [] {
-                                return with(spareDisk(), [](Topology& one) {
-                                  one.factsOf("0000:04:00.0").disks[0].exclusive =
-                                      Exclusive::kImpossible;
-                                });
-                              },
-                              5, "04:00.0 storage?"},
-                    GuardCase{"TablesAloneAreNotEnough",
-                              [] {
-                                return with(spareDisk(), [](Topology& one) {
-                                  one.factsOf("0000:04:00.0").disks[0].exclusive =
-                                      Exclusive::kImpossible;
-                                  one.facts.tablesComplete = true;
-                                });
-                              },
-                              5, "04:00.0 storage?"},
-                    GuardCase{"NoDiskInSight",
-                              [] {
-                                return with(spareDisk(), [](Topology& one) {
-                                  one.factsOf("0000:04:00.0").disks.clear();
-                                  one.factsOf("0000:04:00.0").module = ModuleUse{"nvme", 0, {}};
-                                });
-                              },
-                              5, "04:00.0 storage?"},
-                    GuardCase{"AUsbControllerWithADisk",
-                              [] {
-                                Topology one;
-                                one.add("0000:00:14.0", 0x0c0330, "xhci_hcd", 9);
-                                one.factsOf("0000:00:14.0").disks = {
-                                    {.use = {"sda", {"sda1 is mounted at /mnt"}, false},
-                                     .exclusive = Exclusive::kImpossible}};
-                                return one;
-                              },
-                              9, "00:14.0 block"},
-                    GuardCase{"AUsbControllerForPeople",
-                              [] {
-                                Topology one;
-                                one.add("0000:00:14.0", 0x0c0330, "xhci_hcd", 9);
-                                DeviceFacts& below = one.factsOf("0000:00:14.0");
-                                below.inputs = {"input5"};
-                                below.terminals = {"ttyUSB0"};
-                                below.unseenInterfaces = {"1-4:1.0"};
-                                return one;
-                              },
-                              9, "00:14.0 console; 00:14.0 network?; 00:14.0 users?"}),
+    testing::Values(
+        GuardCase{"BusyWithoutAReasonInSight",
+                  [] {
+                    return with(spareDisk(), [](Topology& one) {
+                      one.factsOf("0000:04:00.0").disks[0].exclusive = Exclusive::kBusy;
+                    });
+                  },
+                  5, "04:00.0 block"},
+        GuardCase{"UsedByTheTablesThoughItCouldBeOpened",
+                  [] {
+                    return with(spareDisk(), [](Topology& one) {
+                      one.factsOf("0000:04:00.0").disks[0].use.uses = {"nvme1n1p1 is swap"};
+                    });
+                  },
+                  5, "04:00.0 block"},
+        GuardCase{"NeitherOpenedNorTables",
+                  [] {
+                    return with(spareDisk(), [](Topology& one) {
+                      one.factsOf("0000:04:00.0").disks[0].exclusive = Exclusive::kImpossible;
+                    });
+                  },
+                  5, "04:00.0 storage?"},
+        GuardCase{"TablesAloneAreNotEnough",
+                  [] {
+                    return with(spareDisk(), [](Topology& one) {
+                      one.factsOf("0000:04:00.0").disks[0].exclusive = Exclusive::kImpossible;
+                      one.facts.tablesComplete = true;
+                    });
+                  },
+                  5, "04:00.0 storage?"},
+        GuardCase{"NoDiskInSight",
+                  [] {
+                    return with(spareDisk(), [](Topology& one) {
+                      one.factsOf("0000:04:00.0").disks.clear();
+                      one.factsOf("0000:04:00.0").module = ModuleUse{"nvme", 0, {}};
+                    });
+                  },
+                  5, "04:00.0 storage?"},
+        GuardCase{"TheRootDiskBehindAHiddenPath", multipathDisk, 5, "04:00.0 root-disk"},
+        GuardCase{"AUsbControllerWithADisk",
+                  [] {
+                    Topology one;
+                    one.add("0000:00:14.0", 0x0c0330, "xhci_hcd", 9);
+                    one.factsOf("0000:00:14.0").disks = {
+                        {.use = {"sda", {"sda1 is mounted at /mnt"}, false},
+                         .exclusive = Exclusive::kImpossible}};
+                    return one;
+                  },
+                  9, "00:14.0 block"},
+        GuardCase{"AUsbControllerForPeople",
+                  [] {
+                    Topology one;
+                    one.add("0000:00:14.0", 0x0c0330, "xhci_hcd", 9);
+                    DeviceFacts& below = one.factsOf("0000:00:14.0");
+                    below.inputs = {"input5"};
+                    below.terminals = {"ttyUSB0"};
+                    below.unseenInterfaces = {"1-4:1.0"};
+                    return one;
+                  },
+                  9, "00:14.0 console; 00:14.0 network?; 00:14.0 users?"}),
     [](const auto& told) { return std::string(told.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -86,6 +86,31 @@ TEST(DisksBelow, UsesAreFoundThroughPartitionsVolumesAndLoops) {
                                             "dm-1 is mounted at /", "loop0 is made of it"));
 }
 
+/// A drive with native multipath: its path below the function is hidden, what is used is not there.
+std::vector<BlockDevice> multipath() {
+  const std::string head = "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+  return {
+      {.name = "nvme0c1n1", .path = "../../devices/pci0000:00/0000:02:00.0/nvme/nvme1/nvme0c1n1"},
+      {.name = "nvme0n1", .path = head, .number = "259:0"},
+      {.name = "nvme0n1p2", .path = head + "/nvme0n1p2", .number = "259:2"},
+      {.name = "nvme0n2", .path = head.substr(0, head.size() - 1) + "2", .number = "259:3"},
+      {.name = "nvmec", .path = "../../devices/pci0000:00/0000:03:00.0/nvmec"},
+  };
+}
+
+TEST(DisksBelow, OfAHiddenPathTheDiskThatIsMadeOfItIsToldAndItsUses) {
+  const HostTables tables{.mounts = {{{"259:2", "/", "/dev/nvme0n1p2"}}},
+                          .swaps = std::vector<std::string>{"/dev/nvme0n2"},
+                          .routedVia = {}};
+  const auto found = disksBelow(*Bdf::parse("0000:02:00.0"), multipath(), tables);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].disk, "nvme0n1");
+  EXPECT_TRUE(found[0].root);
+  EXPECT_THAT(found[0].uses, ElementsAre("nvme0n1p2 is mounted at /"));
+  EXPECT_THAT(disksBelow(*Bdf::parse("0000:03:00.0"), multipath(), tables),
+              ElementsAre(testing::Field(&DiskUse::disk, "nvmec")));
+}
+
 struct UseOfDisk {
   const char* name;
   HostTables tables;

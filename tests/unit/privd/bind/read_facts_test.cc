@@ -7,6 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <fstream>
 
 namespace vfiogate {
@@ -71,6 +75,17 @@ TEST_F(FactsBelow, AnAdapterWhoseInterfaceIsInAnotherNamespaceIsKnownByItsEmptyP
   EXPECT_THAT(of(kUsb).unseenInterfaces, ElementsAre("1-4:1.0"));
   hang("usb1/1-4/1-4:1.0/net/enx0", "class/net", {{"flags", "0x1002"}});
   EXPECT_THAT(of(kUsb).unseenInterfaces, IsEmpty());
+}
+
+TEST_F(FactsBelow, OfAHiddenPathTheDiskThatIsMadeOfItIsOpened) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: makes a device node";
+  hang("nvme/nvme0/nvme0c0n1", "class/block");
+  std::filesystem::create_directories(hardware_.sysfs() + "/class/block/nvme0n1");
+  ASSERT_EQ(::mknod((hardware_.dev() + "/nvme0n1").c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
+  const auto disks = of(kUsb).disks;
+  ASSERT_EQ(disks.size(), 1U);
+  EXPECT_EQ(disks[0].use.disk, "nvme0n1");
+  EXPECT_EQ(disks[0].exclusive, Exclusive::kGot);
 }
 
 TEST_F(FactsBelow, KeyboardsAndMiceAreForHandsAndPlugsOfASoundCardAreNot) {

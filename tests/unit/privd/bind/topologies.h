@@ -6,6 +6,8 @@
 #include "privd/bind/plan/facts.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace vfiogate {
 
@@ -91,6 +93,22 @@ inline Topology spareDisk() {
   one.add("0000:04:00.0", 0x010802, "nvme", 5);
   one.factsOf("0000:04:00.0").disks = {
       {.use = {"nvme1n1", {}, false}, .exclusive = Exclusive::kGot}};
+  return one;
+}
+
+/// The root disk, of which the kernel's multipath shows a hidden path below the function.
+inline Topology multipathDisk() {
+  Topology one = spareDisk();
+  const std::string head = "/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+  const std::vector<BlockDevice> blocks{
+      {.name = "nvme0c0n1", .path = "/devices/pci0000:00/0000:04:00.0/nvme/nvme0/nvme0c0n1"},
+      {.name = "nvme0n1", .path = head, .number = "259:0"},
+      {.name = "nvme0n1p2", .path = head + "/nvme0n1p2", .number = "259:2"}};
+  one.factsOf("0000:04:00.0").disks.clear();
+  const HostTables tables{.mounts = {{{"259:2", "/", "/dev/root"}}}, .swaps = {}, .routedVia = {}};
+  for (DiskUse& use : disksBelow(at("0000:04:00.0"), blocks, tables)) {
+    one.factsOf("0000:04:00.0").disks.push_back({.use = std::move(use)});
+  }
   return one;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace vfiogate {
@@ -46,6 +47,16 @@ TEST(GuardEvidenceRows, AreOfWhatIsThere) {
   EXPECT_EQ(sights.nodes.clear, Sight::Clear::kYes);
   const auto json = evidenceAsJson(evidenceOf(sights));
   EXPECT_EQ(json.at(6).dump().find(R"({"guard":"network","has":"no")"), 0U) << json.at(6).dump();
+}
+
+TEST(GuardEvidenceRows, APathThatIsHiddenHasNoNodeAndIsNotTried) {
+  FakeSysfs hardware;
+  const std::string path = hardware.sysfs() + "/class/block/nvme0c0n1";
+  std::filesystem::create_directories(path + "/device");
+  const SightPlaces places{.sysfs = hardware.sysfs(), .dev = hardware.dev()};
+  EXPECT_EQ(findEvidence(places).disks.clear, Sight::Clear::kNo);
+  std::ofstream(path + "/hidden") << "1\n";
+  EXPECT_EQ(findEvidence(places).disks.clear, Sight::Clear::kUntried);
 }
 
 TEST(GuardEvidenceRows, AreMissingWithoutSysfs) {
