@@ -88,6 +88,19 @@ std::vector<std::string> linksBelow(const SysfsRoot& sysfs, const std::string& l
   return found;
 }
 
+/// Those below the function; of the firmware's display without a driver those that the firmware
+/// left, which before Linux 6.9 are a platform device's.
+std::vector<std::string> framebuffers(const SysfsRoot& sysfs, const PciDevice& device) {
+  constexpr const char* kList = "class/graphics";
+  if (!device.bootVga || !device.driver.empty()) return linksBelow(sysfs, kList, device.address);
+  std::vector<std::string> found = namesIn(sysfs, kList);
+  std::erase_if(found, [&](const std::string& name) {
+    const auto link = sysfs.link(std::string(kList) + "/" + name);
+    return !link || link->find("-framebuffer.") == std::string::npos;
+  });
+  return found;
+}
+
 /// Keys to type with, or what moves a pointer. What cannot be read counts as one.
 bool isForHands(const SysfsRoot& sysfs, const std::string& input) {
   constexpr std::uint32_t kTyping = 0xfffffffe;  // the keys from Escape to D
@@ -101,7 +114,6 @@ bool isForHands(const SysfsRoot& sysfs, const std::string& input) {
 }
 
 void readPeople(const SysfsRoot& sysfs, const Bdf& function, DeviceFacts& facts) {
-  facts.consoles = linksBelow(sysfs, "class/graphics", function);
   for (const std::string& name : linksBelow(sysfs, "class/input", function)) {
     if (name.starts_with("input") && isForHands(sysfs, name)) facts.inputs.push_back(name);
   }
@@ -171,6 +183,11 @@ Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFi
     return device != snapshot.devices.end() && !device->second.driver.empty() &&
            !offersVfio(device->second);
   };
+  for (const Bdf& address : changed) {
+    const auto device = snapshot.devices.find(address);
+    if (device == snapshot.devices.end() || offersVfio(device->second)) continue;
+    evidence.facts.devices[address].consoles = framebuffers(sysfs, device->second);
+  }
   // The tables are the host's whole: not read where nobody asks.
   if (std::ranges::none_of(changed, isOnHost)) return evidence;
   const HostTables tables = readTables(host);

@@ -26,7 +26,8 @@ struct Evidence {
   std::vector<kj::AutoCloseFd> disks;
 };
 
-/// What is known of the functions `changed`, those on a host driver. Opens disks exclusively.
+/// What is known of the functions `changed`, but of those on VFIO; without a driver only who draws
+/// on it. Opens disks exclusively.
 Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
                         const Snapshot& snapshot, const std::set<Bdf>& changed);
 

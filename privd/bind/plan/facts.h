@@ -38,7 +38,7 @@ struct ModuleUse {
   std::vector<std::string> modules;  ///< that use it, one reference each
 };
 
-/// Of one function that is on a host driver, and of whatever hangs below it, at any depth.
+/// Of one function that is not on VFIO, and of whatever hangs below it, at any depth.
 struct DeviceFacts {
   std::vector<DiskFacts> disks;
   std::vector<InterfaceFacts> interfaces;
@@ -50,7 +50,7 @@ struct DeviceFacts {
 };
 
 struct GuardFacts {
-  std::map<Bdf, DeviceFacts> devices;  ///< those on a host driver
+  std::map<Bdf, DeviceFacts> devices;  ///< those not on VFIO; without a driver: `consoles` alone
   bool tablesComplete = false;         ///< the host's mounts and swaps were read
 };
 

@@ -110,13 +110,13 @@ void judgeModule(const PciDevice& device, const DeviceFacts& facts, Objections& 
           ", or --override users");
 }
 
-/// A function that would leave its host driver.
+/// A function that would leave its host driver, or have its first.
 void judgeHostUse(const PciDevice& device, const Situation& situation,
                   const GuardSettings& settings, Objections& objections) {
   const auto known = situation.facts.devices.find(device.address);
   const DeviceFacts none;
   const DeviceFacts& facts = known == situation.facts.devices.end() ? none : known->second;
-  if (device.bootVga) {
+  if (device.bootVga && (!device.driver.empty() || !facts.consoles.empty())) {
     objections.blocked(Guard::kBootVga, "the firmware's display: the console may go dark",
                        "--override boot-vga");
   }
@@ -128,7 +128,8 @@ void judgeHostUse(const PciDevice& device, const Situation& situation,
     objections.blocked(Guard::kConsole, "a keyboard or mouse hangs on it: " + joined(facts.inputs),
                        "plug it in elsewhere, or --override console");
   }
-  if (device.driver == "pci-stub") return;  // which holds it for nobody
+  // pci-stub holds it for nobody.
+  if (device.driver.empty() || device.driver == "pci-stub") return;
   for (const DiskFacts& disk : facts.disks) judgeDisk(disk, situation, settings, objections);
   if (facts.disks.empty() && isOfClass(device, kStorageClass)) {
     objections.unknown(Guard::kStorage, "storage on " + device.driver + " without a disk in sight",
@@ -222,9 +223,7 @@ void judgeDevice(const PciDevice& device, const Situation& situation, const Guar
                        "--override platform=" + device.address.str() +
                            ", if you know that nothing here runs on it");
   }
-  if (!device.driver.empty()) {
-    judgeHostUse(device, situation, settings, objections);
-  }
+  judgeHostUse(device, situation, settings, objections);
 }
 
 /// What concerns the group whole, told of the order's first device.

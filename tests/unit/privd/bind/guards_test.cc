@@ -31,6 +31,14 @@ INSTANTIATE_TEST_SUITE_P(
     Topologies, GuardsOver,
     testing::Values(GuardCase{"Laptop", laptop, 12,
                               "01:00.0 boot-vga; 01:00.0 console; 01:00.0 users"},
+                    GuardCase{"LaptopWhereTheFirmwareDraws", firmwaresLaptop, 12,
+                              "01:00.0 boot-vga; 01:00.0 console"},
+                    GuardCase{"FirmwaresDisplayOnWhichNobodyDraws",
+                              [] {
+                                return with(firmwaresLaptop(),
+                                            [](Topology& one) { one.facts.devices.clear(); });
+                              },
+                              12, ""},
                     GuardCase{"Chipset", chipset, 9, "00:1f.0 platform; 00:1f.4 platform"},
                     GuardCase{"HostBridgeWithoutADriver",
                               [] {

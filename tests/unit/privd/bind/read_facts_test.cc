@@ -48,11 +48,14 @@ protected:
   }
 
   DeviceFacts of(const char* address) {
+    return of(PciDevice{.address = *Bdf::parse(address), .driver = "xhci_hcd"});
+  }
+  DeviceFacts of(const PciDevice& device) {
     const auto sysfs = SysfsRoot::open(hardware_.sysfs());
     const auto dev = DevRoot::open(hardware_.dev());
-    const Bdf function = *Bdf::parse(address);
+    const Bdf& function = device.address;
     Snapshot snapshot;
-    snapshot.devices.emplace(function, PciDevice{.address = function, .driver = "xhci_hcd"});
+    snapshot.devices.emplace(function, device);
     return gatherEvidence(*sysfs, *dev, {}, snapshot, {function}).facts.devices.at(function);
   }
 
@@ -109,6 +112,24 @@ TEST_F(FactsBelow, ATerminalIsAConsoleWhereTheKernelWritesToIt) {
   const DeviceFacts facts = of(kUsb);
   EXPECT_THAT(facts.terminals, ElementsAre("ttyUSB0"));
   EXPECT_THAT(facts.consoles, ElementsAre("ttyUSB1"));
+}
+
+TEST_F(FactsBelow, TheFirmwaresFramebufferIsOfItsDisplayWhereThatHasNoDriver) {
+  const Bdf slot = *Bdf::parse(kUsb);
+  const auto list = std::filesystem::path(hardware_.sysfs()) / "class/graphics";
+  std::filesystem::create_directories(list);
+  std::filesystem::create_directories(hardware_.sysfs() + "/devices/virtual/graphics/fbcon");
+  std::filesystem::create_symlink("../../devices/virtual/graphics/fbcon", list / "fbcon");
+  EXPECT_THAT(of({.address = slot, .bootVga = true}).consoles, IsEmpty());
+  std::filesystem::create_symlink("../../devices/platform/efi-framebuffer.0/graphics/fb0",
+                                  list / "fb0");
+  EXPECT_THAT(of({.address = slot, .bootVga = true}).consoles, ElementsAre("fb0"));
+  EXPECT_THAT(of(PciDevice{.address = slot}).consoles, IsEmpty());
+  EXPECT_THAT(of({.address = slot, .driver = "nvidia", .bootVga = true}).consoles, IsEmpty())
+      << "the guard boot-vga stands for it without";
+  hang("simple-framebuffer.0/graphics/fb1", "class/graphics");
+  EXPECT_THAT(of(PciDevice{.address = slot}).consoles, ElementsAre("fb1")) << "from Linux 6.9 on";
+  EXPECT_THAT(of({.address = slot, .bootVga = true}).consoles, ElementsAre("fb0", "fb1"));
 }
 
 }  // namespace

@@ -58,6 +58,14 @@ inline Topology laptop() {
   return one;
 }
 
+/// The same where its graphics driver is not loaded: the firmware's framebuffer draws on it.
+inline Topology firmwaresLaptop() {
+  Topology one;
+  one.add("0000:01:00.0", 0x030000, "", 12).bootVga = true;
+  one.factsOf("0000:01:00.0").consoles = {"fb0"};
+  return one;
+}
+
 /// A chipset's functions in one group: ISA bridge, sound, SMBus.
 inline Topology chipset() {
   Topology one;
