@@ -285,6 +285,7 @@ void Binder::settle(Change& change, const RunResult& result) {
   report.outcome = result.outcome;
   report.error = result.error;
   report.differences = result.differences;
+  report.remarks.insert(report.remarks.end(), result.remarks.begin(), result.remarks.end());
   stuck_.insert(result.stuck.begin(), result.stuck.end());
   const bool bind = change.request.order.kind == ChangeKind::kBind;
   const bool unbind = change.request.order.kind == ChangeKind::kUnbind;

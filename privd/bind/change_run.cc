@@ -73,6 +73,9 @@ public:
         .then([this, &step](WriteOutcome outcome) -> kj::Promise<RunResult> {
           const std::string wrong = judge(step, outcome);
           if (wrong.empty()) {
+            if (isProbe(step.write) && driverOf(sysfs_, step.write.address).empty()) {
+              result_.remarks.push_back(step.write.address.str() + ": has no driver now");
+            }
             ++next_;
             return run();
           }
@@ -103,12 +106,21 @@ private:
                  ? wordsOf(outcome)
                  : "the kernel reported success, but there are " + std::to_string(there);
     }
-    if (!step.driverAfter) return {};
     const std::string now = driverOf(sysfs_, step.write.address);
+    if (isProbe(step.write) && now.find("vfio") != std::string::npos) {
+      return now + " takes it again: its ids name it (" + now +
+             ".ids=, new_id); write them to its remove_id first";
+    }
+    if (!step.driverAfter) return {};
     if (now == *step.driverAfter) return {};
     return outcome.kind == WriteOutcome::Kind::kDied
                ? wordsOf(outcome)
                : "the kernel reported success, but its driver is " + shown(now);
+  }
+
+  /// After which any driver will do that offers no VFIO.
+  static bool isProbe(const SysfsWrite& write) {
+    return write.attribute.ends_with("drivers_probe");
   }
 
   static std::string shown(const std::string& driver) { return driver.empty() ? "none" : driver; }

@@ -15,7 +15,8 @@ struct RunResult {
   ChangeOutcome outcome = ChangeOutcome::kDone;  ///< kDone, kFailed, kLeftChanged or kStuck
   std::string error;
   std::vector<std::string> differences;
-  std::set<Bdf> stuck;  ///< devices in whose write the kernel is
+  std::vector<std::string> remarks;  ///< "0000:01:00.0: has no driver now"
+  std::set<Bdf> stuck;               ///< devices in whose write the kernel is
 };
 
 /// Writes one step after the other and reads the driver back after each. After a failure what was

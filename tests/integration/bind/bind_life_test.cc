@@ -222,5 +222,25 @@ TEST_F(Restart, ADeviceThatPrivdDidNotBindGoesToWhomTheKernelChooses) {
   EXPECT_EQ(node_->state(), before);
 }
 
+TEST_F(Restart, ADeviceThatItsVfioDriverTakesAgainIsNotGivenBack) {
+  bring("event-sequences.yaml");
+  std::ofstream ids(node_->sysfs() + "/bus/pci/drivers/vfio-pci/new_id");
+  ASSERT_TRUE(ids << "15b3 0053" << std::flush);
+  const TreeState before = node_->state();
+  const Ended ended = node_->change({"unbind", kVariant});
+  EXPECT_EQ(ended.code, 1) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr("vfio-pci takes it again: its ids name it"));
+  EXPECT_EQ(node_->audit().back().at("outcome"), "failed");
+  EXPECT_EQ(node_->state(), before);
+}
+
+TEST_F(Restart, ADeviceThatNobodyTakesIsSaidToHaveNoDriver) {
+  bring("event-sequences.yaml");
+  const Ended ended = node_->change({"unbind", kVariant});
+  EXPECT_EQ(ended.code, 0) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr(std::string(kVariant) + ": has no driver now"));
+  EXPECT_EQ(node_->driverOf(kVariant), "none");
+}
+
 }  // namespace
 }  // namespace vfiogate::test
