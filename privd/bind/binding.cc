@@ -2,6 +2,7 @@
 
 #include "privd/audit/audit_log.h"
 #include "privd/base/log_line.h"
+#include "privd/bind/change_run.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,7 +24,7 @@ Binding::Binding(const Place& place, BindingDeps parts, const BindingOptions& op
     : place_(place),
       deps_(kj::mv(parts)),
       writer_(place.port, place.timer, kj::mv(server),
-              [this](kj::StringPtr name, WriteOutcome) { lateEnd(name); }),
+              [this](kj::StringPtr name, const WriteOutcome& outcome) { lateEnd(name, outcome); }),
       binder_({.sysfs = place.sysfs,
                .dev = place.dev,
                .allocations = place.allocations,
@@ -176,13 +177,16 @@ void Binding::changed(const std::set<IommuGroupId>& groups) {
   KJ_IF_MAYBE (view, view_) view->rereadNow(groups);
 }
 
-void Binding::lateEnd(kj::StringPtr name) {
+void Binding::lateEnd(kj::StringPtr name, const WriteOutcome& outcome) {
   const auto address = Bdf::parse(name.cStr());
   if (!address) return;
   binder_.ended(*address);
   KJ_IF_MAYBE (log, deps_.audit) {
-    const auto noted = log->append(
-        AuditNote{{.role = "privd"}, "late-end", {*address}, "a write that was stuck came back"});
+    const auto noted =
+        log->append(AuditNote{{.role = "privd"},
+                              "late-end",
+                              {*address},
+                              "a write that was stuck came back: " + wordsOf(outcome)});
     if (!noted) tellFailure(noted.error());
   }
   if (const auto groups = binder_.groupsOf({*address})) changed(*groups);

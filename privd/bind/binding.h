@@ -63,7 +63,7 @@ private:
   void tellLeftovers(const Snapshot& snapshot) const;
   void tellExclusions();
   static AuditLog* auditOf(BindingDeps& parts);
-  void lateEnd(kj::StringPtr name);
+  void lateEnd(kj::StringPtr name, const WriteOutcome& outcome);
   void changed(const std::set<IommuGroupId>& groups);
   kj::Promise<void> watchHolds(NameWatch& holds, std::uint64_t seen);
   kj::Promise<void> rereadBusy();

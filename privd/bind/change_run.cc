@@ -16,24 +16,6 @@ std::string lineOf(const SysfsWrite& write) {
   return "'" + (write.text == "\n" ? std::string("\\n") : write.text) + "' > " + write.attribute;
 }
 
-std::string wordsOf(const WriteOutcome& outcome) {
-  switch (outcome.kind) {
-    case WriteOutcome::Kind::kWritten:
-      return "written";
-    case WriteOutcome::Kind::kFailed:
-      return strerror(outcome.error);
-    case WriteOutcome::Kind::kDied:
-      return "the process that wrote it died";
-    case WriteOutcome::Kind::kStuck:
-      return "the kernel has not come back from it";
-    case WriteOutcome::Kind::kRefused:
-      if (outcome.error == EBUSY) return "not tried: too many writes are stuck";
-      return std::string("not tried: the fork server could not take it: ") +
-             strerror(outcome.error);
-  }
-  return {};
-}
-
 /// Why the kernel refused, where errno's own words mislead; empty: they do not.
 std::string whyNoVfs(int error) {
   switch (error) {
@@ -235,6 +217,24 @@ kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, const De
 
 std::string driverOf(const SysfsRoot& sysfs, const Bdf& address) {
   return sysfs.linkName(deviceAttribute(address, "driver"));
+}
+
+std::string wordsOf(const WriteOutcome& outcome) {
+  switch (outcome.kind) {
+    case WriteOutcome::Kind::kWritten:
+      return "written";
+    case WriteOutcome::Kind::kFailed:
+      return strerror(outcome.error);
+    case WriteOutcome::Kind::kDied:
+      return "the process that wrote it died";
+    case WriteOutcome::Kind::kStuck:
+      return "the kernel has not come back from it";
+    case WriteOutcome::Kind::kRefused:
+      if (outcome.error == EBUSY) return "not tried: too many writes are stuck";
+      return std::string("not tried: the fork server could not take it: ") +
+             strerror(outcome.error);
+  }
+  return {};
 }
 
 }  // namespace vfiogate

@@ -26,6 +26,9 @@ struct RunResult {
 kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, const DeviceLocks& locks,
                                 Plan plan, kj::Vector<kj::AutoCloseFd> groupNodes);
 
+/// For people: "written", or why not.
+std::string wordsOf(const WriteOutcome& outcome);
+
 /// The driver to which the function is bound now; empty: none.
 std::string driverOf(const SysfsRoot& sysfs, const Bdf& address);
 

@@ -2,6 +2,7 @@
 
 #include "tests/integration/bind/bind_case.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -163,11 +164,31 @@ TEST_F(Hang, OneOfTheDaemonsThatComesBackIsToldAndRecorded) {
   EXPECT_TRUE(node_->daemon().says("event=stopped")) << node_->daemon().output();
   std::size_t late = 0;
   for (const auto& record : node_->audit()) {
-    if (record.at("kind") == "note" && record.at("operation") == "late-end") ++late;
+    if (record.at("kind") != "note" || record.at("operation") != "late-end") continue;
+    ++late;
+    EXPECT_EQ(record.at("text"), "a write that was stuck came back: written");
   }
   EXPECT_EQ(late, 1U);
   EXPECT_EQ(node_->driverOf(kWifi), "vfio-pci") << "it happened after all";
   expectGoodLog();
+}
+
+TEST_F(Hang, OneThatFailsInTheEndIsRecordedWithItsError) {
+  node_->kill();
+  ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
+  node_->launch({"--allow", "8086:2723", "--declare", std::string(kWifi) + "=8086:2723"});
+  EXPECT_TRUE(node_->daemon().says("event=write_stuck")) << node_->daemon().output();
+  ASSERT_EQ(node_->ctl(std::string("unplug ") + kWifi), "ok\n");
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  EXPECT_TRUE(node_->daemon().says("event=write_ended_late")) << node_->daemon().output();
+  node_->daemon().signal(SIGTERM);
+  EXPECT_TRUE(node_->daemon().says("event=stopped")) << node_->daemon().output();
+  const auto log = node_->audit();
+  const auto late = std::ranges::find_if(log, [](const nlohmann::json& record) {
+    return record.at("kind") == "note" && record.at("operation") == "late-end";
+  });
+  ASSERT_NE(late, log.end());
+  EXPECT_EQ(late->at("text"), "a write that was stuck came back: No such device");
 }
 
 TEST_F(Hang, AnUnbindThatHangsOnOneFunctionGivesTheOtherBack) {
