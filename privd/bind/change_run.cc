@@ -124,7 +124,11 @@ private:
   kj::Promise<RunResult> undo() {
     if (undoNext_ == undo_.size()) return finish();
     const SysfsWrite& back = undo_[undoNext_++];
-    if (result_.stuck.contains(back.address)) return undo();
+    if (result_.stuck.contains(back.address)) {
+      result_.differences.push_back(back.address.str() + ": " + lineOf(back) +
+                                    ": not tried: a write is stuck there");
+      return undo();
+    }
     return write(back).then([this, &back](WriteOutcome outcome) {
       if (outcome.error == ETOOMANYREFS && ++undoTries_ < kUndoTries) {
         --undoNext_;
