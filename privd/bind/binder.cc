@@ -251,19 +251,20 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
   if (change.request.order.kind != ChangeKind::kBind) return Done{};
   for (const AuditDevice& before : intent.devices) {
     const PciDevice& device = change.assessment.snapshot.devices.at(before.address);
+    const DeviceIdentity card{before.address, device.vendor.value_or(0), device.device.value_or(0)};
     const auto known = deps_.state.boundAt(before.address);
     change.recordsBefore[before.address] = known;
     // From one VFIO driver to another, or left between two by whoever died in a change: what was
     // before the first of them still is.
     const bool isBetween = device.driver.empty() || offersVfio(device);
-    if (known && known->bootId == deps_.bootId && isBetween) continue;
-    const auto put = deps_.state.put(BoundDevice{
-        .device = {before.address, device.vendor.value_or(0), device.device.value_or(0)},
-        .driver = change.assessment.plan.driverFor(before.address),
-        .formerDriver = before.driver,
-        .formerOverride = before.driverOverride,
-        .bootId = deps_.bootId,
-        .purpose = purposeOf(change.request.by)});
+    if (known && known->device == card && known->bootId == deps_.bootId && isBetween) continue;
+    const auto put =
+        deps_.state.put(BoundDevice{.device = card,
+                                    .driver = change.assessment.plan.driverFor(before.address),
+                                    .formerDriver = before.driver,
+                                    .formerOverride = before.driverOverride,
+                                    .bootId = deps_.bootId,
+                                    .purpose = purposeOf(change.request.by)});
     if (!put) return Failure{put.error().str()};
   }
   return Done{};

@@ -212,6 +212,19 @@ TEST_F(Restart, ARecordOfAnotherCardIsNotFollowed) {
   EXPECT_EQ(node_->state(), before);
 }
 
+TEST_F(Restart, ACardInThePlaceOfOneThatWasBoundHasARecordOfItsOwn) {
+  bring(kLaptop);
+  ASSERT_EQ(node_->change({"bind", kWifi}).code, 0);
+  editRecord("device", "2725");
+  editRecord("former_driver", "amdgpu");
+  ASSERT_EQ(node_->ctl(std::string("unbind ") + kWifi), "ok\n");
+  ASSERT_EQ(node_->change({"bind", kWifi}).code, 0);
+  const Ended ended = node_->change({"unbind", kWifi});
+  EXPECT_EQ(ended.code, 0) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr("had no driver before, and gets none"));
+  EXPECT_EQ(node_->driverOf(kWifi), "none");
+}
+
 TEST_F(Restart, ADeviceThatPrivdDidNotBindGoesToWhomTheKernelChooses) {
   bring(kLaptop);
   const TreeState before = node_->state();
