@@ -10,6 +10,8 @@
 namespace vfiogate {
 namespace {
 
+/// It rereads a group within milliseconds, behind a sweep over a large node within a second or two.
+constexpr auto kRereadPatience = 10 * kj::SECONDS;
 /// From a change's answer to the update that shows what it left.
 constexpr auto kShowPatience = 10 * kj::SECONDS;
 /// Between two rereads for that: what one saw may have changed again before it was told.
@@ -84,10 +86,13 @@ kj::Promise<GroupReading> HardwareClient::reread(IommuGroupId group) {
   }
   KJ_IF_MAYBE (control, hardware_.control(group)) {
     return calls_.pass([this, client = kj::mv(*control)]() mutable {
-      return client.rereadRequest().send().then(
+      auto answered = client.rereadRequest().send().then(
           [this](Response<schema::GroupControl::RereadResults> response) {
             return takeReading(response.getAnswer());
           });
+      // One that is stopped, or whose read does not come back, keeps its socket open.
+      return calls_.within(timer_, kRereadPatience, "privd-hardware does not answer",
+                           kj::mv(answered));
     });
   }
   return GroupReading{GroupReading::Answer::kFailed, {}};

@@ -28,6 +28,8 @@ public:
   /// For the whole, from now on. Hangs up where privd gives no right to it. In a session only.
   kj::Promise<void> subscribe();
 
+  /// Ends the connection where the answer takes 10 s from when it is asked, which is when no more
+  /// than seven others are under way.
   kj::Promise<GroupReading> reread(IommuGroupId group);
   /// Rereads the group, and resolves when what that saw was told to `events`, or the group is not
   /// there. Ends the connection where it is not told within 10 s.

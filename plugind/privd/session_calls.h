@@ -6,6 +6,7 @@
 
 #include <capnp/capability.h>
 #include <kj/async.h>
+#include <kj/timer.h>
 
 #include <string>
 
@@ -36,6 +37,17 @@ public:
   template <typename T>
   kj::Promise<T> keep(kj::Promise<T> promise) {
     return asked_.wrap(kj::mv(promise));
+  }
+
+  /// `promise`, and the connection's end, by the reason `why`, where that takes longer.
+  template <typename T>
+  kj::Promise<T> within(kj::Timer& timer, kj::Duration patience, const char* why,
+                        kj::Promise<T> promise) {
+    auto late = timer.afterDelay(patience).then([this, why]() -> kj::Promise<T> {
+      hangUp(why);
+      return kj::NEVER_DONE;
+    });
+    return promise.exclusiveJoin(kj::mv(late));
   }
 
   /// `call` returns a promise, and is called when there is a place.

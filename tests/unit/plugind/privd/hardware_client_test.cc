@@ -11,6 +11,9 @@
 #include "tests/support/hardware.h"
 #include "tests/support/played/silent_events.h"
 
+#include <utility>
+#include <vector>
+
 namespace vfiogate {
 namespace {
 
@@ -32,13 +35,31 @@ private:
   kj::Maybe<schema::Observer::Client>& observer_;
 };
 
+/// Of a process that was stopped, until answerAll().
+class StoppedControl final : public schema::GroupControl::Server {
+public:
+  using Stopped = std::vector<kj::Own<kj::PromiseFulfiller<void>>>;
+  explicit StoppedControl(Stopped& stopped) : stopped_(stopped) {}
+
+protected:
+  kj::Promise<void> reread(RereadContext context) override {
+    auto pair = kj::newPromiseAndFulfiller<void>();
+    stopped_.push_back(kj::mv(pair.fulfiller));
+    return pair.promise.then(
+        [context]() mutable { context.getResults().initAnswer().setVanished(); });
+  }
+
+private:
+  Stopped& stopped_;
+};
+
 class HardwareClientTest : public testing::Test {
 protected:
   ~HardwareClientTest() noexcept override = default;
 
   void SetUp() override {
     calls_.begin(kj::heap<SilentSession>(observer_));
-    client_ = kj::heap<HardwareClient>(events_, calls_, bindings_, io_.provider->getTimer());
+    client_ = kj::heap<HardwareClient>(events_, calls_, bindings_, timer_);
     client_->subscribe().wait(io_.waitScope);
   }
   /// Sent, and not carried out yet.
@@ -46,11 +67,25 @@ protected:
     test::Hardware hardware;
     hardware.add("0000:01:00.0", 12);
     auto request = KJ_ASSERT_NONNULL(observer_).changedRequest();
-    encode(Update{1, 1, hardware.snapshot()}, request.initUpdate(), noControl);
+    encode(Update{1, 1, hardware.snapshot()}, request.initUpdate(), [this](const IommuGroup&) {
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<StoppedControl>(stopped_));
+    });
     return request.send().ignoreResult();
+  }
+  void settle() { kj::Promise<void>(kj::NEVER_DONE).poll(io_.waitScope); }
+  void pass(kj::Duration time) {
+    settle();
+    timer_.advanceTo(timer_.now() + time);
+    settle();
+  }
+  void answerAll() {
+    for (auto& call : std::exchange(stopped_, {})) call->fulfill();
+    settle();
   }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
+  kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
+  StoppedControl::Stopped stopped_;
   test::SilentEvents events_;
   SessionCalls calls_;
   BindingView bindings_;
@@ -70,6 +105,48 @@ TEST_F(HardwareClientTest, AnUpdateThatComesWithTheEndIsToldToNobody) {
   client_ = nullptr;
   told.wait(io_.waitScope);
   EXPECT_EQ(events_.updates, 0U);
+}
+
+// Its socket stays open: nothing else shows that it does nothing any more.
+TEST_F(HardwareClientTest, I3_ARereadThatIsNotAnsweredIn10sEndsTheConnection) {
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  auto reading = client_->reread(IommuGroupId(12));
+  pass(9 * kj::SECONDS);
+  EXPECT_FALSE(over.poll(io_.waitScope));
+  pass(1 * kj::SECONDS);
+  ASSERT_TRUE(over.poll(io_.waitScope));
+  EXPECT_EQ(over.wait(io_.waitScope), "privd-hardware does not answer");
+  EXPECT_FALSE(reading.poll(io_.waitScope)) << "it fails with the connection";
+  calls_.end();
+  EXPECT_ANY_THROW(reading.wait(io_.waitScope));
+}
+
+TEST_F(HardwareClientTest, ARereadsTimeBeginsWhenItIsSent) {
+  constexpr std::size_t kAtOnce = 8;
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  std::vector<kj::Promise<GroupReading>> readings;
+  for (std::size_t i = 0; i <= kAtOnce; ++i) readings.push_back(client_->reread(IommuGroupId(12)));
+  pass(9 * kj::SECONDS);
+  ASSERT_EQ(stopped_.size(), kAtOnce);
+  answerAll();
+  ASSERT_EQ(stopped_.size(), 1U) << "there is a place";
+  pass(9 * kj::SECONDS);
+  EXPECT_FALSE(over.poll(io_.waitScope));
+  pass(1 * kj::SECONDS);
+  EXPECT_TRUE(over.poll(io_.waitScope));
+}
+
+TEST_F(HardwareClientTest, AnAnswerInTimeEndsNothing) {
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  auto reading = client_->reread(IommuGroupId(12));
+  pass(9 * kj::SECONDS);
+  answerAll();
+  EXPECT_EQ(reading.wait(io_.waitScope).answer, GroupReading::Answer::kVanished);
+  pass(60 * kj::SECONDS);
+  EXPECT_FALSE(over.poll(io_.waitScope));
 }
 
 }  // namespace
