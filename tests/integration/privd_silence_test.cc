@@ -41,5 +41,20 @@ TEST_F(PrivdSilenceTest, I3_AHardwareProcessThatDoesNotAnswerIsHungUpOnAndMayCom
   EXPECT_EQ(privd_->hangUps(), 1U) << "the gate is there, and comes again, too";
 }
 
+TEST_F(PrivdSilenceTest, ABinderThatDoesNotAnswerWithholdsNoReading) {
+  Hardware blind = twoGroups();
+  blind.group(31).use = GroupUse::kBlind;
+  startPrivd();
+  privd_->setHardware(blind.snapshot());
+  privd_->stallProbes();
+  auto reading = readAtAll(link().rereadAndProbe(IommuGroupId(31)));
+  ASSERT_TRUE(until([&] { return reading->has_value(); }));
+  EXPECT_EQ((*reading)->answer, GroupReading::Answer::kSeen);
+  EXPECT_EQ((*reading)->probe, GroupReading::Probe::kCannot);
+  EXPECT_EQ((*reading)->noProbe, "privd-binder does not answer");
+  EXPECT_TRUE(events_.there);
+  EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
 }  // namespace
 }  // namespace vfiogate::test

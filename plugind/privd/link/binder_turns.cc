@@ -68,8 +68,8 @@ kj::Promise<binder::SerialTold> BinderTurns::serialOf(const Bdf& device) {
 }
 
 std::optional<std::string> BinderTurns::next() {
-  if (awaited_.size() >= binder::kMostInFlight) return std::nullopt;
   std::erase_if(row_, [](Question& waits) { return !waits.isWaiting(); });
+  if (awaited_.size() >= binder::kMostInFlight) return std::nullopt;
   // The order of one group's changes stays: the first of them is found first.
   const auto free =
       std::ranges::find_if(row_, [this](const Question& waits) { return !clashes(waits.request); });

@@ -8,6 +8,7 @@
 #include <kj/async.h>
 #include <kj/one-of.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -31,6 +32,9 @@ public:
 
   /// The packet to send now, which is on its way from then on. Absent: nothing that waits may go.
   std::optional<std::string> next();
+
+  /// How many are in the row: on their way they are not yet.
+  std::size_t waiting() const { return row_.size(); }
 
   /// Takes what the binder sent; an answer goes to whoever asked. Returns what it tells unasked.
   /// Error: in words: it is no message, or answers nothing that was asked so.

@@ -11,6 +11,8 @@ namespace {
 
 /// From the first half of a session to the log line about the other.
 constexpr auto kWaitPatience = 2 * kj::SECONDS;
+/// A group is opened within the second; what the hardware showed is of use without that, too.
+constexpr auto kProbePatience = 10 * kj::SECONDS;
 /// A visitor waits for the metrics, with or without privd's.
 constexpr auto kCountsPatience = 50 * kj::MILLISECONDS;
 constexpr const char* kAway = "privd is away";
@@ -62,6 +64,12 @@ TriedProbe probeOf(IommuGroupId group, const binder::Probed& probed) {
   return {GroupReading::Probe::kCannot, "privd-binder cannot open /dev/vfio/" +
                                             std::to_string(group.number()) + ": " +
                                             strerror(probed.error)};
+}
+
+TriedProbe unprobed(const kj::Exception& failure) {
+  const bool silent = failure.getType() == kj::Exception::Type::OVERLOADED;
+  return {GroupReading::Probe::kCannot,
+          silent ? "privd-binder does not answer" : "no privd-binder is here"};
 }
 
 std::string whyUnread(int error) {
@@ -230,11 +238,9 @@ kj::Promise<GroupReading> PrivdLink::probe(IommuGroupId group, GroupReading read
   auto asked = binder_.get() == nullptr
                    ? kj::Promise<binder::Probed>(KJ_EXCEPTION(DISCONNECTED, "privd-binder is away"))
                    : binder_->probe(group);
-  return asked
+  return loop_.timer.timeoutAfter(kProbePatience, kj::mv(asked))
       .then([group](const binder::Probed& probed) { return probeOf(group, probed); },
-            [](kj::Exception&& /*away*/) {
-              return TriedProbe{GroupReading::Probe::kCannot, "no privd-binder is here"};
-            })
+            [](kj::Exception&& failure) { return unprobed(failure); })
       .then([reading = std::move(reading)](TriedProbe probe) mutable {
         reading.probe = probe.probe;
         reading.noProbe = std::move(probe.why);

@@ -48,8 +48,8 @@ public:
   /// Asks privd to read the group from sysfs now. Never fails; has no deadline of its own.
   kj::Promise<GroupReading> reread(IommuGroupId group);
   /// The same, and where that shows no use the binder opens the group: only to be asked where the
-  /// ledger says that this may be (ledger.md 3). The probe is kCannot where there is no binder, or
-  /// it may not.
+  /// ledger says that this may be (ledger.md 3). The probe is kCannot where there is no binder, it
+  /// may not, or does not answer within 10 s.
   kj::Promise<GroupReading> rereadAndProbe(IommuGroupId group);
   /// Has the binder ask a card for its serial number. Never fails; may take a minute.
   kj::Promise<SerialAnswer> serialOf(const Bdf& device);

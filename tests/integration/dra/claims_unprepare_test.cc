@@ -168,6 +168,30 @@ TEST_F(DraUnprepare, I1_AForceDeletedPodsMachineKeepsItsDevice) {
   EXPECT_FALSE(specIsThere(uid));
 }
 
+// What the hardware process read is judged by itself then.
+TEST_F(DraUnprepare, I1_OfADeviceWhoseUseIsUnknownIsRefusedWithThatWhereTheBinderIsStopped) {
+  node_->kubelet.start();
+  startPlugind();
+  startPrivd({"--plugind-rights", "watch,kubelet,cdi,probe"});
+  startNetd();
+  ASSERT_TRUE(node_->kubelet.awaitDraConnected(kDriver)) << node_->said();
+  ASSERT_TRUE(plugindSays("event=binder_came")) << node_->said();
+  const std::string uid = claimFor("c1", "p1", {kC});
+  ASSERT_TRUE(run(podWith("p1", "c1")).started);
+  const pid_t binder = node_->roleOf("binder");
+  ASSERT_GT(binder, 0);
+  node_->hardware.removeAttribute(kC, "enable");
+  kill(binder, SIGSTOP);
+  auto ended = ends("p1");
+  EXPECT_TRUE(plugindSays("cannot-tell")) << node_->said();
+  EXPECT_TRUE(specIsThere(uid));
+  node_->hardware.setEnable(kC, 0);
+  kill(binder, SIGCONT);
+  ended.get();
+  EXPECT_TRUE(node_->kubelet.awaitEnded("p1")) << node_->said();
+  EXPECT_FALSE(specIsThere(uid));
+}
+
 /// A kubelet that does not wait 45 s.
 class DraDeadline : public DraUnprepare {
 protected:

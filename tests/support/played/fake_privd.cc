@@ -267,6 +267,10 @@ void FakePrivd::stallRereads() {
   impl_->onThread([&]() { impl_->play().rereadsStall = true; });
 }
 
+void FakePrivd::stallProbes() {
+  impl_->onThread([&]() { impl_->play().probesStall = true; });
+}
+
 void FakePrivd::skipADelta() {
   impl_->onThread([&]() {
     impl_->play().generation += 2;

@@ -75,6 +75,8 @@ public:
 
   /// From now on calls of `reread` are taken and never answered.
   void stallRereads();
+  /// The same of probes.
+  void stallProbes();
 
   /// Sends one delta with a base that nobody took.
   void skipADelta();

@@ -97,6 +97,7 @@ void PlayedBinder::take(const binder::Request& request) {
   }
   if (const auto* probe = std::get_if<binder::Probe>(&request)) {
     ++play_.probes;
+    if (play_.probesStall) return;
     return send(binder::Probed{probe->number, play_.probe.found, play_.probe.error});
   }
   if (const auto* asked = std::get_if<binder::ReadSerial>(&request)) {

@@ -24,6 +24,7 @@ struct Play {
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool rereadsStall = false;
+  bool probesStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
   binder::Probed probe;                                      ///< without its number
   binder::SerialTold serial;                                 ///< without its number

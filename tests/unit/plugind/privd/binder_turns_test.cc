@@ -141,6 +141,20 @@ TEST_F(BinderTurnsTest, AQuestionThatNobodyWaitsForIsNotAsked) {
   EXPECT_EQ(next(), std::nullopt);
 }
 
+// Nothing is answered: each question comes from somebody who gives up and asks again.
+TEST_F(BinderTurnsTest, I10_WhatNobodyWaitsForGoesOutOfTheRowAlsoWhileNothingMayBeSent) {
+  std::vector<kj::Promise<Answer>> asked;
+  for (std::uint8_t bus = 1; bus <= 8; ++bus) {
+    asked.push_back(bind(bus));
+    next();
+  }
+  for (int again = 0; again < 100; ++again) {
+    auto probe = turns_.probe(IommuGroupId(60));
+    EXPECT_EQ(turns_.next(), std::nullopt);
+    EXPECT_EQ(turns_.waiting(), 1U);
+  }
+}
+
 TEST_F(BinderTurnsTest, AChangeThatNobodyWaitsForAnyMoreKeepsItsPlaceUntilItIsAnswered) {
   {
     auto dropped = bind(1);
