@@ -52,6 +52,10 @@ kj::Promise<void> ApiService::claim(ClaimContext context) {
 kj::Promise<void> ApiService::publish(PublishContext context) {
   auto pool = decode(context.getParams().getPool());
   KJ_REQUIRE(pool.has_value(), "the pool makes no sense", pool.error().c_str());
+  // While the API server is away calls come and none is answered: each that plugind gives up for
+  // the next one ends, and none keeps its message.
+  context.releaseParams();
+  context.allowCancellation();
   return pools_->publish(std::move(pool).value()).then([context](KeptFields kept) mutable {
     encode(kept, context.getResults().initKept());
   });

@@ -26,6 +26,7 @@ kj::Promise<KeptFields> SlicePublisher::publish(DevicePool pool) {
   const bool first = !pool_;
   pool_ = std::move(pool);
   auto answer = kj::newPromiseAndFulfiller<KeptFields>();
+  std::erase_if(waiting_, [](auto& each) { return !each->isWaiting(); });
   waiting_.push_back(kj::mv(answer.fulfiller));
   wake();
   if (first) {

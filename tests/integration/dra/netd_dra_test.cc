@@ -1,5 +1,6 @@
 // `netd dra`, locked down, between a stand-in API server over TLS and a stand-in plugind.
 
+#include "ipc/api/api_codec.h"
 #include "sim/base/child_process.h"
 #include "sim/base/process_status.h"
 #include "sim/base/temp_dir.h"
@@ -165,6 +166,33 @@ TEST_F(NetdDraTest, KeepsThePoolThatPlugindPublishes) {
   server_->ask("DELETE", "/apis/resource.k8s.io/v1/resourceslices");
   while (server_->asked("POST ") == before)
     io_.provider->getTimer().afterDelay(20 * kj::MILLISECONDS).wait(io_.waitScope);
+  EXPECT_EQ(endsWell(), "");
+}
+
+// plugind tells another pool whenever its devices change, and waits for the newest alone.
+TEST_F(NetdDraTest, I10_PoolsThatCannotBeStoredAreKeptOnceHoweverManyCome) {
+  constexpr std::size_t kDevices = 4096;
+  constexpr unsigned long kHalfKib = 56UL << 10U;
+  startAll();
+  server_->control({{"fail", {{{"match", "GET /"}, {"drop", "before"}, {"times", -1}}}}});
+  const auto publish = [this](std::size_t devices) {
+    auto request = control_->api().publishRequest();
+    encode(poolOf(devices), request.initPool());
+    return request.send().ignoreResult().eagerlyEvaluate(nullptr);
+  };
+  kj::Promise<void> newest = publish(kDevices);
+  for (int i = 0; i < 200; ++i) newest = publish(kDevices);
+  // Answered after what came before it.
+  EXPECT_TRUE(std::holds_alternative<ClaimUnread>(control_->claim(kDriver, "../c")));
+  const ThreadStatus status = threadStatuses(netd_->pid()).begin()->second;
+  std::printf("netd dra, 200 pools of %zu devices: VmData %s, VmHWM %s\n", kDevices,
+              status.at("VmData").c_str(), status.at("VmHWM").c_str());
+  if (kOwnAllocator) {
+    EXPECT_LT(std::stoul(status.at("VmData")), kHalfKib);
+  }
+  server_->control({{"clearFaults", true}});
+  newest.wait(io_.waitScope);
+  EXPECT_TRUE(netd_->says("event=pool_stored")) << netd_->output();
   EXPECT_EQ(endsWell(), "");
 }
 
