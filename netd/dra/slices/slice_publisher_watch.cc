@@ -49,6 +49,8 @@ void SlicePublisher::hear(ResourceApi api, const std::string& line) {
   const SliceEvent event = sliceEventFrom(api, line);
   if (event.kind == SliceEvent::Kind::kExpired) {
     expired_ = true;
+    // Nothing it says from now on is heard, and it may stand for minutes.
+    disturb();
     return;
   }
   const bool deleted = event.kind == SliceEvent::Kind::kDeleted;

@@ -282,6 +282,22 @@ TEST_F(SlicePublisherTest, AWatchThatExpiredIsListedAgain) {
   }
 }
 
+// The server may keep it open for minutes, and tells what nobody hears.
+TEST_F(SlicePublisherTest, AWatchThatIsOfNoUseAnyMoreIsReplacedWhileItStands) {
+  publishAtOnce(publishedPool());
+  for (const char* line : {R"({"type": "ERROR", "object": {"code": 410}})", "{"}) {
+    const std::size_t before = api_.journal.size();
+    api_.say(line);
+    api_.remove("n1-d.example-000");
+    settle();
+    EXPECT_THAT(since(before), IsEmpty()) << "all nodes' watches expire together";
+    pass(kSettleMost);
+    EXPECT_THAT(since(before), ElementsAre("GET " + kPath, "WATCH", "POST " + kPath)) << line;
+    EXPECT_THAT(api_.slices, SizeIs(2));
+    pass(kSettleForgotten * 2);
+  }
+}
+
 TEST_F(SlicePublisherTest, AWatchThatFailsAtOnceIsNotAskedWithoutEnd) {
   publishAtOnce(publishedPool());
   const std::size_t before = api_.watchPaths.size();
