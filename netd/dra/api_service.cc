@@ -11,7 +11,8 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kClaimTakes = 20 * kj::SECONDS;
+/// Within the time that plugind waits for it, so that its reason is told.
+constexpr auto kClaimTakes = 8 * kj::SECONDS;
 constexpr unsigned kRead = 200;
 
 ClaimAnswer claimAnswerOf(const ClaimFetcher::Fetched& fetched, const std::string& driver) {
@@ -42,7 +43,7 @@ kj::Promise<void> ApiService::claim(ClaimContext context) {
           });
   return timer_.timeoutAfter(kClaimTakes, kj::mv(answer))
       .catch_([](kj::Exception&&) -> ClaimAnswer {
-        return ClaimUnread{"the API server does not answer within 20 s"};
+        return ClaimUnread{"the API server does not answer within 8 s"};
       })
       .then([context](const ClaimAnswer& read) mutable {
         encode(read, context.getResults().initAnswer());

@@ -13,7 +13,7 @@
 
 namespace vfiogate {
 
-/// One for each connection to plugind. A claim is read anew for each question, within 20 s: the
+/// One for each connection to plugind. A claim is read anew for each question, within 8 s: the
 /// kubelet waits 45 s for all that comes of it.
 class ApiService final : public schema::ApiServer::Server {
 public:

@@ -11,7 +11,8 @@ namespace {
 /// A netd that restarts is back by then. Both together are a part of the ledger's 40 s for a
 /// Prepare, which count from the kubelet's call.
 constexpr auto kLongestAbsence = 4 * kj::SECONDS;
-constexpr auto kLongestApiAnswer = 8 * kj::SECONDS;
+/// netd says after 8 s that the API server does not answer.
+constexpr auto kLongestApiAnswer = 9 * kj::SECONDS;
 constexpr const char* kAbsent =
     "netd dra is not connected: see its log, and that its --plugind names plugind's socket";
 
@@ -72,9 +73,12 @@ kj::Promise<ClaimAnswer> ApiLink::ask(const std::string& claimNamespace, const s
     if (decoded) return *std::move(decoded);
     return ClaimAnswer(ClaimUnread{"netd dra answers what is not understood: " + decoded.error()});
   });
-  return timer_.timeoutAfter(kLongestApiAnswer, kj::mv(answer)).catch_([](kj::Exception&& failure) {
-    return ClaimAnswer(ClaimUnread{wordsOf(failure)});
+  auto said = answer.catch_(
+      [](kj::Exception&& failure) { return ClaimAnswer(ClaimUnread{wordsOf(failure)}); });
+  auto silent = timer_.afterDelay(kLongestApiAnswer).then([]() {
+    return ClaimAnswer(ClaimUnread{"netd dra does not answer within 9 s"});
   });
+  return said.exclusiveJoin(kj::mv(silent));
 }
 
 kj::Promise<std::optional<KeptFields>> ApiLink::publish(const DevicePool& pool) {

@@ -2,6 +2,8 @@
 
 #include "tests/integration/dra/claim_case.h"
 
+#include <csignal>
+
 namespace vfiogate::test {
 namespace {
 
@@ -54,6 +56,25 @@ TEST_F(DraApi, AServerThatThrottlesIsGivenTheTimeItAsksFor) {
   const sim::PodStart start = run(podWith("p1", "c1"));
   EXPECT_TRUE(start.started) << start.error;
   EXPECT_GE(Clock::now() - begun, std::chrono::seconds(2));
+}
+
+TEST_F(DraApi, AServerThatIsSlowIsNamedAndNotNetd) {
+  startAll();
+  rememberedClaim("c1", "p1", kC);
+  claimReads({{"hang", 30}});
+  const sim::PodStart start = run(podWith("p1", "c1"));
+  EXPECT_FALSE(start.started);
+  EXPECT_THAT(start.error, HasSubstr("the API server does not answer within 8 s"));
+}
+
+TEST_F(DraApi, ANetdThatDoesNotAnswerIsNamed) {
+  startAll();
+  rememberedClaim("c1", "p1", kC);
+  node_->netdDra->signal(SIGSTOP);
+  const sim::PodStart start = run(podWith("p1", "c1"));
+  node_->netdDra->signal(SIGCONT);
+  EXPECT_FALSE(start.started);
+  EXPECT_THAT(start.error, HasSubstr("netd dra does not answer within 9 s"));
 }
 
 TEST_F(DraApi, AnAnswerThatIsNoClaimFailsThePrepareInWords) {
