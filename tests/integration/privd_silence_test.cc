@@ -56,5 +56,15 @@ TEST_F(PrivdSilenceTest, ABinderThatDoesNotAnswerWithholdsNoReading) {
   EXPECT_EQ(privd_->hangUps(), 0U);
 }
 
+// A slow disk: each answer has its own 10 s.
+TEST_F(PrivdSilenceTest, AGateThatTakesItsTimeToTellOfExclusionsIsLetIn) {
+  privd_.emplace(FakePrivd::Setup{.plugindSocket = dir_ / "plugind.sock",
+                                  .kubeletDir = deviceDirectory(),
+                                  .hardware = twoGroups().snapshot(),
+                                  .exclusionsTake = 6'000});
+  EXPECT_TRUE(until([this] { return events_.there; }));
+  EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
 }  // namespace
 }  // namespace vfiogate::test

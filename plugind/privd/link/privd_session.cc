@@ -10,8 +10,10 @@
 namespace vfiogate {
 namespace {
 
-/// privd answers at once, or is not privd.
+/// privd-hardware answers at once, or is not it.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
+/// As the gate has for each of its answers: its disk may be slow.
+constexpr auto kFilesPatience = 10 * kj::SECONDS;
 
 std::string describe(const kj::Exception& exception) {
   return exception.getDescription().cStr();
@@ -59,24 +61,31 @@ kj::Promise<std::string> PrivdSession::run() {
 }
 
 kj::Promise<void> PrivdSession::enter() {
-  return entry_.run().then([this](const RecordedAllocations& recorded) {
-    events_.allocationsTold(recorded);
-    // The files first: what the hardware starts wants their sockets at once.
-    auto opened = takeFiles()
-                      .then([this]() {
-                        watching_ = watchFiles().eagerlyEvaluate([](kj::Exception&& /*away*/) {});
-                        return kj::mv(handshake_);
-                      })
-                      .then([this]() {
-                        tellRight();
-                        events_.socketsAvailable();
-                      })
-                      .then([this]() { return hardware_.subscribe(); });
-    return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
-      entered_ = true;
-      config_.seen(lastFiles_.configuration);
-      logInfo(LogEvent::kPrivdCame);
-    });
+  return entry_.run()
+      .then([this](const RecordedAllocations& recorded) {
+        events_.allocationsTold(recorded);
+        // The files first: what the hardware starts wants their sockets at once.
+        return takeFiles(calls_.within(loop_.timer, kFilesPatience,
+                                       "its gate does not tell of the kubelet's sockets",
+                                       channel_.nextFiles()));
+      })
+      .then([this]() {
+        watching_ = watchFiles().eagerlyEvaluate([](kj::Exception&& /*away*/) {});
+        return calls_.within(loop_.timer, kEnterPatience, "privd-hardware does not answer",
+                             subscribe());
+      })
+      .then([this]() {
+        entered_ = true;
+        config_.seen(lastFiles_.configuration);
+        logInfo(LogEvent::kPrivdCame);
+      });
+}
+
+kj::Promise<void> PrivdSession::subscribe() {
+  return handshake_.then([this]() {
+    tellRight();
+    events_.socketsAvailable();
+    return hardware_.subscribe();
   });
 }
 
@@ -95,8 +104,8 @@ kj::Promise<void> PrivdSession::shakeHands() {
       });
 }
 
-kj::Promise<void> PrivdSession::takeFiles() {
-  return channel_.nextFiles().then([this](gate::WatchedFiles files) {
+kj::Promise<void> PrivdSession::takeFiles(kj::Promise<gate::WatchedFiles> told) {
+  return told.then([this](gate::WatchedFiles files) {
     lastFiles_ = files;
     files_.seen(lastFiles_);
     if (entered_) config_.seen(lastFiles_.configuration);
@@ -126,7 +135,7 @@ void PrivdSession::tellRight() {
 }
 
 kj::Promise<void> PrivdSession::watchFiles() {
-  return takeFiles().then([this]() { return watchFiles(); });
+  return takeFiles(channel_.nextFiles()).then([this]() { return watchFiles(); });
 }
 
 kj::Promise<GroupReading> PrivdSession::reread(IommuGroupId group) {

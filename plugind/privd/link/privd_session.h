@@ -72,7 +72,8 @@ public:
 private:
   kj::Promise<void> enter();
   kj::Promise<void> shakeHands();
-  kj::Promise<void> takeFiles();
+  kj::Promise<void> subscribe();
+  kj::Promise<void> takeFiles(kj::Promise<gate::WatchedFiles> told);
   kj::Promise<void> takeExclusions();
   void tellRight();
   kj::Promise<void> watchFiles();

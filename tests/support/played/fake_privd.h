@@ -35,6 +35,7 @@ public:
     std::string draDriver = "vfio.vfiogate.dev";    ///< the one it was started for; empty: none
     std::optional<uid_t> hardwareUid;               ///< of its hardware process; absent: our own
     bool hasBinder = true;                          ///< until setBinder()
+    unsigned exclusionsTake = 0;                    ///< ms until the gate tells of exclusions
   };
 
   explicit FakePrivd(Setup setup);

@@ -159,6 +159,7 @@ PlayedGate::PlayedGate(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd chan
     : play_(play),
       channel_(kj::mv(channel)),
       readable_(port, channel_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
+      timer_(port.getTimer()),
       serving_(kj::evalLater([this]() { return serve(); }).eagerlyEvaluate(nullptr)) {}
 
 kj::Promise<void> PlayedGate::serve() {
@@ -170,7 +171,16 @@ kj::Promise<void> PlayedGate::serve() {
     }
     auto arrived = kj::mv(received).value();
     KJ_IF_MAYBE (packet, arrived) {
-      answer(gate::decodeRequest(packet->bytes).value());
+      const auto request = gate::decodeRequest(packet->bytes).value();
+      const auto* list = std::get_if<gate::List>(&request);
+      if (list != nullptr && list->what == gate::List::What::kExclusions) {
+        return timer_.afterDelay(play_.setup.exclusionsTake * kj::MILLISECONDS)
+            .then([this, request]() {
+              answer(request);
+              return serve();
+            });
+      }
+      answer(request);
     } else {
       return readable_.whenBecomesReadable().then([this]() { return serve(); });
     }

@@ -7,6 +7,7 @@
 #include <kj/async-unix.h>
 #include <kj/async.h>
 #include <kj/io.h>
+#include <kj/timer.h>
 
 #include <optional>
 
@@ -40,6 +41,7 @@ private:
   Play& play_;
   kj::AutoCloseFd channel_;
   kj::UnixEventPort::FdObserver readable_;
+  kj::Timer& timer_;
   bool entered_ = false;
   bool awaitsSeen_ = false;
   std::optional<gate::WatchedFiles> told_;
