@@ -17,6 +17,8 @@ namespace {
 
 constexpr auto kPatience = 2 * kj::SECONDS;
 constexpr BackoffRange<kj::Duration> kPauses{50 * kj::MILLISECONDS, 2 * kj::SECONDS};
+/// What ends sooner counts as a failure: of two netds on one node each would end the other's.
+constexpr auto kStands = 10 * kj::SECONDS;
 /// A pool of 4,096 devices fits several times; a message above it is refused before it is stored.
 constexpr capnp::ReaderOptions kFromAttached{.traversalLimitInWords = 4U << 20U,
                                              .nestingLimit = 16};
@@ -70,8 +72,13 @@ kj::Promise<void> PlugindAttachment::attachOnce() {
         netdLog(NetdEvent::kAttached, {{"driver", *driver}, {"node", deps_.node}});
         toldAway_.clear();
         toldOff_ = false;
-        failures_ = 0;
-        return plugind.ended().then([this]() { away("plugind hung up"); });
+        auto stood = deps_.timer.afterDelay(kStands).then([this]() -> kj::Promise<void> {
+          failures_ = 0;
+          return kj::NEVER_DONE;
+        });
+        return plugind.ended().exclusiveJoin(kj::mv(stood)).then([this]() {
+          away("plugind hung up");
+        });
       })
       .catch_([this](kj::Exception&& failure) { away(whyNoAnswer(failure, kAttachWords)); })
       .attach(kj::mv(plugind));

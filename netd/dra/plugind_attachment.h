@@ -11,7 +11,8 @@
 
 namespace vfiogate {
 
-/// plugind may restart at any time: it is dialled again, after 50 ms and up to 2 s, with jitter;
+/// plugind may restart at any time: it is dialled again, after 50 ms and up to 2 s, with jitter, an
+/// attachment that did not stand for 10 s counting as a failure;
 /// every 2 s where it is no DRA driver. All that plugind asked for ends with the connection. What
 /// it sends is bounded before it is stored.
 class PlugindAttachment {
@@ -39,7 +40,7 @@ private:
   Deps deps_;
   std::string toldAway_;
   bool toldOff_ = false;
-  unsigned failures_ = 0;  ///< since it was attached last
+  unsigned failures_ = 0;  ///< since an attachment stood
 };
 
 }  // namespace vfiogate

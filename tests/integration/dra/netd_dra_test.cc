@@ -291,6 +291,21 @@ TEST_F(NetdDraTest, AttachesAgainToAPlugindThatRestarts) {
   EXPECT_EQ(endsWell(), "");
 }
 
+// Of two on one node each ends the other's attachment by its own.
+TEST_F(NetdDraTest, AnAttachmentThatDoesNotLastIsTriedAgainLaterAndLater) {
+  constexpr int kTimes = 7;
+  startAll();
+  kj::Timer& timer = io_.provider->getTimer();
+  const auto begun = timer.now();
+  for (int i = 0; i < kTimes; ++i) {
+    control_->hangUp();
+    control_->awaitAttached();
+  }
+  // At least half of 50, 100, 200, 400, 800, 1,600, 2,000 ms.
+  EXPECT_GE(timer.now() - begun, 2 * kj::SECONDS);
+  EXPECT_EQ(endsWell(), "");
+}
+
 TEST_F(NetdDraTest, AsksAgainWhetherPlugindIsADriver) {
   startControl("");
   startNetd();
