@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <future>
 
 namespace vfiogate::test {
@@ -50,6 +51,19 @@ TEST_F(RolesApart, WithoutTheHardwareProcessNothingNewIsAllocatedAndPlugindSaysS
   startRole("hardware");
   EXPECT_EQ(lastRefusal(kAlone), "") << said();
   EXPECT_EQ(driverOf(kAlone), "vfio-pci");
+}
+
+// Its socket stays open: nothing but the answer that does not come shows it.
+TEST_F(RolesApart, I3_AHardwareProcessThatIsStoppedIsAwayUntilItGoesOn) {
+  startRoles();
+  roles_.at("hardware")->signal(SIGSTOP);
+  EXPECT_THAT(refusal(kFirst), HasSubstr("timed-out"));
+  EXPECT_TRUE(node_->plugind->saysAll({"event=privd_went", "privd-hardware does not answer"}))
+      << said();
+  EXPECT_TRUE(saysWhatIsMissing("gate", "hardware", 1)) << said();
+  EXPECT_THAT(refusal(kFirst), HasSubstr("privd is away"));
+  roles_.at("hardware")->signal(SIGCONT);
+  EXPECT_EQ(lastRefusal(kFirst), "") << said();
 }
 
 TEST_F(RolesApart, WithoutTheBinderWhatIsBoundIsAllocatedAndTheRestWaitsWithItsReason) {
