@@ -85,7 +85,6 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   const HardwareFacts facts = rereadOf(state.hardware, take.reading->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
   if (auto refusal = refuseLeftOut(state, call, device, take)) return refusal;
-  if (auto other = refuseOther(state.hardware, take.offered, "offered")) return other;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
   if (auto refusal = refuseUsed(state, device, *take.reading, holder)) return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
@@ -100,6 +99,14 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
 std::optional<Refusal> judgeTakes(const LedgerState& state, const Call& call) {
   for (const auto& [group, take] : call.groups) {
     if (auto refusal = judgeTake(state, call, group, take)) return refusal;
+  }
+  return std::nullopt;
+}
+
+/// Other hardware than was taken, by news from after the readings.
+std::optional<Refusal> refuseSwapped(const LedgerState& state, const Call& call) {
+  for (const auto& [group, take] : call.groups) {
+    if (auto other = refuseOther(state.hardware, take.offered, "offered")) return other;
   }
   return std::nullopt;
 }
@@ -216,8 +223,11 @@ void endWriting(Turn& turn, CallId id, bool written) {
     return refuseCall(turn, id, {"cdi", "the claim: its spec could not be written, cdi"});
   }
   // Row 18 again: it took a while.
-  const auto refusal = call.again ? std::nullopt : judgeTakes(turn.state, call);
-  if (refusal) return refuseCall(turn, id, *refusal);
+  if (!call.again) {
+    auto refusal = judgeTakes(turn.state, call);
+    if (!refusal) refusal = refuseSwapped(turn.state, call);
+    if (refusal) return refuseCall(turn, id, *refusal);
+  }
   grantCall(turn, id);
 }
 
