@@ -220,8 +220,11 @@ TEST_F(GateSessionTest, I10_GroupsThatBeginWithOneDeviceAreOfOnePart) {
                                         *Bdf::make(100 + first, 0, 0, 0),
                                         *Bdf::make(100 * i + 200 + first, 0, 0, 0)};
       const auto answered = allocate(plugind, members, note);
-      if (answered.is(Code::kDone)) ++taken;
-      if (!answered.is(Code::kDone)) EXPECT_EQ(answered.answer.detail, EOVERFLOW);
+      if (answered.is(Code::kDone)) {
+        ++taken;
+      } else {
+        EXPECT_EQ(answered.answer.detail, EOVERFLOW);
+      }
     }
   }
   EXPECT_LT(taken, 6U * 9U);
