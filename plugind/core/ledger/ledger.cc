@@ -164,7 +164,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
     if (memory.version) {
       showRegistered(turn, *memory.version);
       const bool ours = keepVersion(state_, *memory.version);
-      noteForeignIds(turn, *memory.version);
+      noteForeignIds(turn, *memory.version, ours);
       for (KubeletEntry naming : entriesOf(state_, *memory.version)) {
         naming.epochsAgo = ours ? 0 : 1;
         name(turn, naming);

@@ -293,13 +293,13 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
       state.inheritedGoesOn || continues || (ours && goesOn(state.inherited, version));
   if (!ours) {
     if (!knowsInherited(state)) {
-      noteForeignIds(turn, *state.inherited);
+      noteForeignIds(turn, *state.inherited, false);
       nameLost(turn, *state.inherited, 1);
     }
     if (continues) inherit(state, version);
     return;
   }
-  noteForeignIds(turn, version);
+  noteForeignIds(turn, version, true);
   const auto namings = entriesOf(state, version);
   std::set<UnitId> named;
   for (KubeletEntry naming : namings) {
@@ -319,23 +319,22 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
 
 void noteInherited(LedgerState& state) {
   state.inheritedNaming.clear();
-  for (const auto* version : {&state.inherited, &state.lost}) {
-    if (!*version) continue;
-    for (const KubeletEntry& naming : entriesOf(state, **version)) {
+  const auto note = [&state](const CheckpointVersion& version) {
+    for (const KubeletEntry& naming : entriesOf(state, version)) {
       state.inheritedNaming.insert(naming.ids.begin(), naming.ids.end());
     }
-  }
+  };
+  if (state.inherited) note(*state.inherited);
+  for (const LostMemory& lost : state.lost) note(lost.version);
 }
 
-void inheritVersion(LedgerState& state) {
+void inheritVersion(LedgerState& state, Instant now) {
+  std::erase_if(state.lost, [now](const LostMemory& lost) {
+    return now - lost.since >= timing::kNamelessLetGo;
+  });
   if (!state.version) return;
   if (state.inherited && !state.inheritedGoesOn) {
-    if (!state.lost) state.lost.emplace();
-    state.lost->written = state.inherited->written;
-    auto& entries = state.lost->entries;
-    for (RecordedDevices& entry : state.inherited->entries) {
-      if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(std::move(entry));
-    }
+    state.lost.push_back({*std::move(state.inherited), now});
   }
   state.inherited = std::exchange(state.version, std::nullopt);
   noteInherited(state);
@@ -345,13 +344,16 @@ void readAgain(Turn& turn) {
   LedgerState& state = turn.state;
   const auto& kept = state.version ? state.version : state.inherited;
   if (!state.begun || !kept) return;
-  noteForeignIds(turn, *kept);
+  noteForeignIds(turn, *kept, state.version.has_value());
   if (state.version) {
     for (const KubeletEntry& naming : entriesOf(state, *state.version)) name(turn, naming);
   }
   if (!knowsInherited(state) && state.inherited) nameLost(turn, *state.inherited, 1);
   // This kubelet lets nobody of it go: none before it went on from that memory.
-  if (state.lost) nameLost(turn, *state.lost, 2);
+  for (const LostMemory& lost : state.lost) {
+    const bool counts = turn.now.instant - lost.since < timing::kNamelessLetGo;
+    if (counts) nameLost(turn, lost.version, 2);
+  }
 }
 
 void readList(Turn& turn, const PodList& list, Instant asked) {

@@ -63,7 +63,7 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
 /// Who is named by what this kubelet inherited, and so has a record or had one.
 void noteInherited(LedgerState& state);
 /// A new kubelet came up: what the one before wrote last is what it inherits.
-void inheritVersion(LedgerState& state);
+void inheritVersion(LedgerState& state, Instant now);
 /// The version read last, now that other devices or names may be ours: who is in it has them.
 void readAgain(Turn& turn);
 /// `asked`: when the List was begun.

@@ -81,7 +81,7 @@ std::optional<Refusal> refuseOthers(const LedgerState& state, const std::vector<
 /// The claim is there, whatever was said before.
 void keepClaim(const Turn& turn, HolderRecord& record) {
   record.evidence.claimGoneAt.reset();
-  if (!record.evidence.claimLetGo || record.unlinking) return;
+  if (!record.evidence.claimLetGo) return;
   record.evidence.claimLetGo = false;
   record.releasedAt.reset();
   record.unconfirmedSince.reset();

@@ -186,7 +186,7 @@ void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
   state.kubelet = kubelet;
   ++state.epoch;
   state.epochSince = turn.now.instant;
-  inheritVersion(state);
+  inheritVersion(state, turn.now.instant);
   state.inheritedGoesOn = false;
   for (HolderRecord& record : state.records) {
     Evidence& evidence = record.evidence;

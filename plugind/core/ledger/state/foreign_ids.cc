@@ -36,9 +36,9 @@ bool standsForNothing(const LedgerState& state, const ResourceName& resource,
   return !unitNamed(state, id) && devicesNamedBy(state, resource, id).empty();
 }
 
-ForeignIds foreignIdsIn(const LedgerState& state, const CheckpointVersion& version) {
+ForeignIds foreignIdsIn(const LedgerState& state, const CheckpointVersion& version, bool own) {
   ForeignIds found;
-  const std::uint64_t epoch = state.epoch - (isOwn(state, version) ? 0 : 1);
+  const std::uint64_t epoch = state.epoch - (own ? 0 : 1);
   for (const RecordedDevices& entry : version.entries) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource || !isServed(state, *resource)) continue;
@@ -54,12 +54,12 @@ ForeignIds foreignIdsIn(const LedgerState& state, const CheckpointVersion& versi
 /// Of an id that the version has not, or that stands for something by now: whoever has it may live
 /// (F-C, F-E).
 bool mayStillStand(const Turn& turn, const ResourceName& resource, const std::string& id,
-                   ForeignId& known, const CheckpointVersion& version) {
+                   ForeignId& known, const CheckpointVersion& version, bool own) {
   const LedgerState& state = turn.state;
   if (!standsForNothing(state, resource, id) || !setsNamed(state, resource, {id}).empty()) {
     return false;
   }
-  if (!isOwn(state, version)) return true;
+  if (!own) return true;
   if (known.epoch == state.epoch) return version.written < state.version->written;
   if (known.epoch + 1 == state.epoch && state.inheritedGoesOn) return false;
   if (!known.missedSince) known.missedSince = turn.now.instant;
@@ -127,12 +127,12 @@ std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& re
   return devices.empty() ? members : devices;
 }
 
-void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
+void noteForeignIds(Turn& turn, const CheckpointVersion& version, bool own) {
   LedgerState& state = turn.state;
-  ForeignIds found = foreignIdsIn(state, version);
+  ForeignIds found = foreignIdsIn(state, version, own);
   for (auto& [resource, ids] : state.foreignIds) {
     for (auto& [id, known] : ids) {
-      if (!mayStillStand(turn, resource, id, known, version)) continue;
+      if (!mayStillStand(turn, resource, id, known, version, own)) continue;
       const auto [entry, fresh] = found[resource].try_emplace(id, known);
       if (!fresh && known.epoch == state.epoch) entry->second = known;
     }

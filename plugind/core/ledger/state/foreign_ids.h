@@ -27,8 +27,8 @@ std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& re
                                 const std::string& id);
 
 /// Notes which ids of our resources a version has that stand for nothing, or that earlier ones had
-/// and whose pods may live (ledger.md 6), and tells what changed.
-void noteForeignIds(Turn& turn, const CheckpointVersion& version);
+/// and whose pods may live (ledger.md 6), and tells what changed. `own`: this kubelet wrote it.
+void noteForeignIds(Turn& turn, const CheckpointVersion& version, bool own);
 
 /// The resource with such an id to which one of these devices belongs, or did since it has that id:
 /// somebody may have it. Null:

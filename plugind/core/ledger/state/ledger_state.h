@@ -51,6 +51,12 @@ struct UseTrack {
   friend bool operator==(const UseTrack&, const UseTrack&) = default;
 };
 
+/// What a kubelet wrote last that is gone.
+struct LostMemory {
+  CheckpointVersion version;
+  Instant since;  ///< when the kubelet that lost it was gone, too
+};
+
 /// A group that is `foreign` or `returning`: states without a holder.
 struct GroupMark {
   Holding holding = Holding::kForeign;
@@ -143,9 +149,10 @@ struct LedgerState {
   /// a pod was given; it proves nothing else.
   std::optional<CheckpointVersion> inherited;
   bool inheritedGoesOn = false;  ///< this one has that in its memory, as far as it lives
-  /// The entries of those before it from whose memory no kubelet was seen to go on.
-  std::optional<CheckpointVersion> lost;
-  std::set<UnitId> inheritedNaming;  ///< what was named by these two, and had a record
+  /// Of those before it what no kubelet was seen to go on from, for as long as a forgotten holder
+  /// without a name has its devices.
+  std::vector<LostMemory> lost;
+  std::set<UnitId> inheritedNaming;  ///< what was named by all these, and had a record
 
   ForeignIds foreignIds;  ///< under our resources, of pods that nobody saw end
   /// Of each of these resources the devices that it has had since; at the start also as privd's

@@ -229,6 +229,25 @@ TEST_F(BecomesOurs, I1_SoItIsWhereKubeletsAfterItRestart) {
   }
 }
 
+// As a forgotten holder without a name: or else each restart of a kubelet left more of it.
+TEST_F(BecomesOurs, I10_WhatWasLostTenMinutesAgoIsForgotten) {
+  rememberAnotherPlugins();
+  node.start();
+  node.pass(1s);
+  for (int restarts = 0; restarts < 5; ++restarts) {
+    loseCheckpoint();
+    remember("example.com/gpu", kA);
+    node.pass(6min);
+    node.write();
+    EXPECT_LE(node.ledger.state().lost.size(), 2U);
+  }
+  loseCheckpoint();
+  loseCheckpoint();
+  node.pass(11min);
+  offerMore();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "granted");
+}
+
 // Whom a kubelet took over and let go has nothing, however long ago.
 TEST_F(BecomesOurs, WhatAKubeletThatKeptItsMemoryLetGoIsFree) {
   rememberAnotherPlugins();

@@ -263,6 +263,26 @@ TEST_F(ForeignIdsForgotten, OneThatAKubeletTookOverAndLetGoIsGone) {
   EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
 }
 
+// What a kubelet before wrote seems to be younger than the socket of this one.
+TEST_F(ForeignIdsForgotten, I1_SoItIsWhereTheClockWasSetBack) {
+  node.start();
+  node.write();
+  node.move(1s);
+  node.now.wall -= 1h;
+  node.newKubelet();
+  for (int i = 0; i < 2; ++i) {
+    node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
+                                      node.facts.specs, node.now));
+  }
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
+  node.entries.clear();
+  node.move(1s);
+  node.write();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "foreign-ids");
+  node.pass(11min);
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
 // F-C: one version overtook the other.
 TEST_F(ForeignIdsForgotten, I1_AnOlderVersionLiftsNothing) {
   node.start();

@@ -306,6 +306,22 @@ TEST_F(UndecidedClaims, AClaimThatIsThereAgainIsHeldAsBefore) {
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
 }
 
+TEST_F(UndecidedClaims, SoIsOneWhoseSpecCouldNotBeUnlinked) {
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  checkGone();
+  node.pass(61s);
+  node.writesSpecs = false;
+  checkGone();
+  node.pass(2s);
+  ASSERT_THAT(node.unlinked, SizeIs(1));
+  node.run(node.ledger.claimChecked("c1", true, node.now));
+  unlinked(false);
+  node.pass(60s);
+  EXPECT_THAT(node.unlinked, SizeIs(1));
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+}
+
 // A group that waits for the others is asked about seldom: each question opens it.
 TEST_F(UndecidedClaims, AnIdleGroupOfAClaimThatIsOpenElsewhereIsAskedAboutEveryFiveSeconds) {
   node.start();
