@@ -79,7 +79,7 @@ void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
   }
   for (const CallId id : waiting) {
     // A Prepare that is not adopted yet waits on; an earlier one of these may have ended it.
-    if (turn.state.calls.contains(id)) judgeCall(turn, id);
+    judgeAnew(turn, id);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/ledger/state/set_units.h"
@@ -229,7 +230,12 @@ void judgeStart(Turn& turn, CallId id) {
     if (!isChecked(turn, id, all)) return;
   }
   if (auto stale = refuseStale(state, request, all, allocated, present)) {  // row 39
-    return refuseCall(turn, id, *stale);
+    // The kubelet may have written this moment what it was given.
+    const bool mayBeWritten = !allocated && stale->reason == "stale-nodes" && !call.reconcileMade &&
+                              state.settings.remembers;
+    if (!mayBeWritten) return refuseCall(turn, id, *stale);
+    call.stage = CallStage::kWaitsReconcile;
+    return reconcileInCall(turn, call);
   }
   for (HolderRecord& record : state.records) {  // row 38
     if (record.isClaim() || record.resource != resource || !meet(record.ids, all)) continue;

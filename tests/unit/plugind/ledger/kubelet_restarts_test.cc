@@ -116,6 +116,19 @@ TEST_F(LedgerCase, WhatIsOfferedAgainAndFoundOpenLingers) {
   }
 }
 
+// The kubelet wrote it this moment, and this process was not told yet.
+TEST_F(LedgerCase, APreStartWaitsForTheVersionWithItsNodes) {
+  node.start();
+  const CallId call = node.ask("gpu", {kA});
+  ASSERT_EQ(node.outcome(call), "granted");
+  node.startAnew();
+  node.record("p1", "gpu", {kA});
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes") << "nobody knows";
+  node.entries.back().allocated =
+      node.answers.at(call).response->annotations.at(kAllocatedAnnotation);
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+}
+
 // The clock was ahead as the kubelet made its socket: what it writes seems to be of the one before.
 TEST_F(LedgerCase, I1_AClockThatIsSetBackReleasesNobody) {
   node.start();
