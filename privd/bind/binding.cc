@@ -74,10 +74,9 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
 void Binding::assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding) {
   const auto locks = place_.allocations.lock({group.members.begin(), group.members.end()});
   if (!locks) {
+    busyElsewhere_.insert(group.id);
     binding.busy = locks.error() == EWOULDBLOCK;
-    if (binding.busy) {
-      busyElsewhere_.insert(group.id);
-    } else {
+    if (!binding.busy) {
       binding.bar = std::string(nameOf(Guard::kMember)) + ": " + group.members.front().str() +
                     ": " + notLocked(locks.error());
     }
@@ -135,7 +134,7 @@ kj::Promise<void> Binding::watchHolds(NameWatch& holds, std::uint64_t seen) {
   });
 }
 
-/// No event says that another process has given its locks back.
+/// No event says that another process has given its locks back, or that they can be had again.
 kj::Promise<void> Binding::rereadBusy() {
   return place_.timer.afterDelay(kBusyPause).then([this]() {
     if (!busyElsewhere_.empty()) changed(std::exchange(busyElsewhere_, {}));

@@ -76,7 +76,7 @@ private:
   Allocations allocations_;
   kj::Maybe<Declared> declared_;
   std::map<IommuGroupId, std::string> toldBars_;  ///< the guard of each that is not bindable
-  std::set<IommuGroupId> busyElsewhere_;          ///< another process had their locks
+  std::set<IommuGroupId> busyElsewhere_;          ///< their locks could not be had
   std::vector<Exclusion> toldExclusions_;
   kj::Promise<void> tasks_ = nullptr;  // last: they use all of the above
 };

@@ -128,6 +128,23 @@ TEST_F(OnAllocateSplit, AGroupWhoseRecordCannotBeLockedIsNotOfferedAndSaysWhy) {
   EXPECT_THAT(explained(kAlone), HasSubstr("the record of allocations cannot be locked"));
 }
 
+TEST_F(OnAllocateSplit, AGroupWhoseRecordCanBeLockedAgainIsOfferedLongBeforeTheNextRescan) {
+  start("vendor=8086", "3600");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  const std::filesystem::path file = node_->directory("state/devices/") + kAlone;
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("elsewhere", file);
+  // What is held and released is read again.
+  ASSERT_EQ(operate({"hold", kAlone, "--reason", "fan"}), 0);
+  ASSERT_TRUE(shows({kFirst}, {kAlone})) << node_->said();
+  ASSERT_EQ(operate({"release", kAlone}), 0);
+  ASSERT_TRUE(node_->privd->saysAll(
+      {"event=not_bindable", "guard=member", "the record of allocations cannot be locked"}))
+      << node_->said();
+  std::filesystem::remove(file);
+  EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
+}
+
 TEST_F(OnAllocateSplit, I4_AnOperatorsExclusionTakesTheFreeAndLeavesTheHeldHealthy) {
   start("vendor=8086");
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
