@@ -49,9 +49,9 @@ public:
     }
     Plan plan = planOf(group, named);
     const std::set<Bdf> changed = plan.changed();
-    Evidence evidence =
+    const GuardFacts facts =
         gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
-                       order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
+                       order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>(), into_.disks);
     auto [allocated, allocation] = by_ == ChangeBy::kAllocation
                                        ? std::pair(Allocated::kNo, std::string())
                                        : allocationOf(group);
@@ -62,7 +62,7 @@ public:
                                 .named = named,
                                 .kind = order_.kind,
                                 .by = by_,
-                                .facts = evidence.facts,
+                                .facts = facts,
                                 .allocated = allocated,
                                 .allocation = std::move(allocation),
                                 .excluded = std::ranges::any_of(group.members, isExcluded),
@@ -76,7 +76,6 @@ public:
       into_.objections.push_back({Guard::kMember, member, Verdict::kBlocked,
                                   "a write of privd's is stuck in it", "end what has it open"});
     }
-    for (auto& disk : evidence.disks) into_.disks.push_back(kj::mv(disk));
     if (std::ranges::any_of(plan.steps, &Step::fromVfio)) holdNode(group, *changed.begin());
     append(std::move(plan));
   }

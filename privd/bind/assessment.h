@@ -38,7 +38,7 @@ struct Assessment {
   std::vector<Objection> objections;
   std::string nonsense;  ///< what makes the order impossible here, for people; empty: nothing
   /// Held until the change is over: exclusive opens of disks, and nodes of groups that leave VFIO.
-  std::vector<kj::AutoCloseFd> disks;
+  OpenDisks disks;
   kj::Vector<kj::AutoCloseFd> groupNodes;
 };
 

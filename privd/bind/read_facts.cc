@@ -161,23 +161,26 @@ std::optional<ModuleUse> readModule(const SysfsRoot& sysfs, const std::string& d
   return ModuleUse{name, *references, namesIn(sysfs, at + "/holders")};
 }
 
-DiskFacts openExclusively(const DevRoot& dev, DiskUse use, std::vector<kj::AutoCloseFd>& kept) {
-  DiskFacts disk{.use = std::move(use)};
-  auto opened = dev.openNode(disk.use.disk, O_RDONLY | O_EXCL | O_NONBLOCK);
+/// Once, however many functions have a path to it: the kernel refuses our own second open, too.
+DiskFacts openExclusively(const DevRoot& dev, DiskUse use, OpenDisks& kept) {
+  DiskFacts disk{.use = std::move(use), .exclusive = Exclusive::kGot};
+  const std::string& name = disk.use.disk;
+  if (kept.contains(name)) return disk;
+  auto opened = dev.openNode(name, O_RDONLY | O_EXCL | O_NONBLOCK);
   if (opened) {
-    disk.exclusive = Exclusive::kGot;
-    kept.push_back(kj::mv(opened).value());
-  } else if (opened.error().error == EBUSY) {
-    disk.exclusive = Exclusive::kBusy;
+    kept.emplace(name, kj::mv(opened).value());
+  } else {
+    disk.exclusive = opened.error().error == EBUSY ? Exclusive::kBusy : Exclusive::kImpossible;
   }
   return disk;
 }
 
 }  // namespace
 
-Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
-                        const Snapshot& snapshot, const std::set<Bdf>& changed) {
-  Evidence evidence;
+GuardFacts gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
+                          const Snapshot& snapshot, const std::set<Bdf>& changed,
+                          OpenDisks& opened) {
+  GuardFacts evidence;
   const auto isOnHost = [&snapshot](const Bdf& address) {
     const auto device = snapshot.devices.find(address);
     return device != snapshot.devices.end() && !device->second.driver.empty() &&
@@ -186,18 +189,18 @@ Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFi
   for (const Bdf& address : changed) {
     const auto device = snapshot.devices.find(address);
     if (device == snapshot.devices.end() || offersVfio(device->second)) continue;
-    evidence.facts.devices[address].consoles = framebuffers(sysfs, device->second);
+    evidence.devices[address].consoles = framebuffers(sysfs, device->second);
   }
   // The tables are the host's whole: not read where nobody asks.
   if (std::ranges::none_of(changed, isOnHost)) return evidence;
   const HostTables tables = readTables(host);
-  evidence.facts.tablesComplete = tables.mounts && tables.swaps;
+  evidence.tablesComplete = tables.mounts && tables.swaps;
   const std::vector<BlockDevice> blocks = readBlockDevices(sysfs);
   for (const Bdf& address : changed) {
     if (!isOnHost(address)) continue;
-    DeviceFacts& facts = evidence.facts.devices[address];
+    DeviceFacts& facts = evidence.devices[address];
     for (DiskUse& use : disksBelow(address, blocks, tables)) {
-      facts.disks.push_back(openExclusively(dev, std::move(use), evidence.disks));
+      facts.disks.push_back(openExclusively(dev, std::move(use), opened));
     }
     readInterfaces(sysfs, address, tables, facts);
     readPeople(sysfs, address, facts);

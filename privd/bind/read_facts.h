@@ -7,9 +7,9 @@
 
 #include <kj/io.h>
 
+#include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace vfiogate {
 
@@ -20,15 +20,13 @@ struct HostFiles {
   std::string swaps = "/proc/swaps";
 };
 
-struct Evidence {
-  GuardFacts facts;
-  /// Exclusive opens of disks: as long as they are held, nobody mounts these.
-  std::vector<kj::AutoCloseFd> disks;
-};
+/// Exclusive opens of disks by name: as long as they are held, nobody mounts these.
+using OpenDisks = std::map<std::string, kj::AutoCloseFd>;
 
 /// What is known of the functions `changed`, but of those on VFIO; without a driver only who draws
-/// on it. Opens disks exclusively.
-Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
-                        const Snapshot& snapshot, const std::set<Bdf>& changed);
+/// on it. Opens disks exclusively, but those that are among `opened` already.
+GuardFacts gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
+                          const Snapshot& snapshot, const std::set<Bdf>& changed,
+                          OpenDisks& opened);
 
 }  // namespace vfiogate

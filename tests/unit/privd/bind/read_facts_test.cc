@@ -20,18 +20,20 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr const char* kUsb = "0000:00:14.0";
+constexpr const char* kOther = "0000:00:15.0";
 
 class FactsBelow : public testing::Test {
 protected:
   FactsBelow() {
     hardware_.add({.address = kUsb, .classCode = 0x0c0330, .driver = "xhci_hcd"});
-    hardware_.add({.address = "0000:00:15.0", .classCode = 0x0c0330, .driver = "xhci_hcd"});
+    hardware_.add({.address = kOther, .classCode = 0x0c0330, .driver = "xhci_hcd"});
   }
 
   /// Something below a function, with its attributes, as `list` shows it.
   void hang(const std::string& place, const std::string& list,
-            const std::map<std::string, std::string>& attributes = {}) {
-    const auto at = hardware_.directoryOf(kUsb) / place;
+            const std::map<std::string, std::string>& attributes = {},
+            const char* function = kUsb) {
+    const auto at = hardware_.directoryOf(function) / place;
     std::filesystem::create_directories(at);
     for (const auto& [name, text] : attributes) {
       std::filesystem::create_directories((at / name).parent_path());
@@ -56,10 +58,11 @@ protected:
     const Bdf& function = device.address;
     Snapshot snapshot;
     snapshot.devices.emplace(function, device);
-    return gatherEvidence(*sysfs, *dev, {}, snapshot, {function}).facts.devices.at(function);
+    return gatherEvidence(*sysfs, *dev, {}, snapshot, {function}, opened_).devices.at(function);
   }
 
   FakeSysfs hardware_;
+  OpenDisks opened_;
 };
 
 TEST_F(FactsBelow, AnInterfaceOfAUsbAdapterIsTheControllers) {
@@ -68,7 +71,7 @@ TEST_F(FactsBelow, AnInterfaceOfAUsbAdapterIsTheControllers) {
   ASSERT_EQ(facts.interfaces.size(), 1U);
   EXPECT_EQ(facts.interfaces[0].name, "enx0");
   EXPECT_EQ(facts.interfaces[0].flags, 0x1003U);
-  EXPECT_THAT(of("0000:00:15.0").interfaces, IsEmpty());
+  EXPECT_THAT(of(kOther).interfaces, IsEmpty());
 }
 
 TEST_F(FactsBelow, AnAdapterWhoseInterfaceIsInAnotherNamespaceIsKnownByItsEmptyPlace) {
@@ -89,6 +92,24 @@ TEST_F(FactsBelow, OfAHiddenPathTheDiskThatIsMadeOfItIsOpened) {
   ASSERT_EQ(disks.size(), 1U);
   EXPECT_EQ(disks[0].use.disk, "nvme0n1");
   EXPECT_EQ(disks[0].exclusive, Exclusive::kGot);
+}
+
+// The kernel lets nobody else open it exclusively, the same process neither.
+TEST_F(FactsBelow, ADiskWithAPathBelowEachOfTwoFunctionsIsOpenedOnce) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: makes a device node";
+  hang("nvme/nvme0/nvme0c0n1", "class/block");
+  hang("nvme/nvme1/nvme0c1n1", "class/block", {}, kOther);
+  std::filesystem::create_directories(hardware_.sysfs() + "/class/block/nvme0n1");
+  const std::string node = hardware_.dev() + "/nvme0n1";
+  ASSERT_EQ(::mknod(node.c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
+  for (const char* function : {kUsb, kOther}) {
+    const auto disks = of(function).disks;
+    ASSERT_EQ(disks.size(), 1U) << function;
+    EXPECT_EQ(disks[0].use.disk, "nvme0n1");
+    EXPECT_EQ(disks[0].exclusive, Exclusive::kGot) << function;
+    std::filesystem::remove(node);
+  }
+  EXPECT_EQ(opened_.size(), 1U);
 }
 
 TEST_F(FactsBelow, KeyboardsAndMiceAreForHandsAndPlugsOfASoundCardAreNot) {
