@@ -111,8 +111,12 @@ private:
     result_.outcome = ChangeOutcome::kFailed;
     result_.error = step.write.address.str() + ": " + lineOf(step.write) + ": " + wrong;
     if (outcome.kind == WriteOutcome::Kind::kStuck) markStuck(step.write);
+    result_.remarks.clear();  // of what is taken back
+    const std::string now = driverOf(sysfs_, step.write.address);
+    const bool taken = isProbe(step.write) && !now.empty() && now != before_.at(step.write.address);
     // What became of a write whose process died is not known: it is taken back, too.
-    undo_ = plan_.undoOf(outcome.kind == WriteOutcome::Kind::kDied ? next_ + 1 : next_);
+    const bool too = taken || outcome.kind == WriteOutcome::Kind::kDied;
+    undo_ = plan_.undoOf(too ? next_ + 1 : next_);
   }
 
   void markStuck(const SysfsWrite& write) {

@@ -16,6 +16,7 @@ using testing::Not;
 
 /// On vfio-pci from boot; a driver for it alone is loaded.
 constexpr const char* kVariant = "0000:53:00.0";
+constexpr const char* kOther = "0000:57:00.0";  // on vfio-pci from boot, too
 
 class Life : public EitherWay<BindCase> {};
 
@@ -244,6 +245,31 @@ TEST_F(Restart, ADeviceThatItsVfioDriverTakesAgainIsNotGivenBack) {
   EXPECT_EQ(ended.code, 1) << ended.text;
   EXPECT_THAT(ended.text, HasSubstr("vfio-pci takes it again: its ids name it"));
   EXPECT_EQ(node_->audit().back().at("outcome"), "failed");
+  EXPECT_EQ(node_->state(), before);
+}
+
+TEST_F(Restart, ADeviceThatAnotherVfioDriverTakesGoesBackToItsOwn) {
+  bring("event-sequences.yaml");
+  ASSERT_EQ(node_->ctl(std::string("bind ") + kVariant + " mlx5_vfio_pci"), "ok\n");
+  std::ofstream ids(node_->sysfs() + "/bus/pci/drivers/vfio-pci/new_id");
+  ASSERT_TRUE(ids << "15b3 0053" << std::flush);
+  const TreeState before = node_->state();
+  ASSERT_EQ(before.at(kVariant), "mlx5_vfio_pci mlx5_vfio_pci");
+  const Ended ended = node_->change({"unbind", kVariant});
+  EXPECT_EQ(ended.code, 1) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr("vfio-pci takes it again: its ids name it"));
+  EXPECT_EQ(node_->audit().back().at("outcome"), "failed");
+  EXPECT_EQ(node_->state(), before);
+}
+
+TEST_F(Restart, WhatIsTakenBackIsNotSaidToHaveNoDriver) {
+  bring("event-sequences.yaml");
+  const TreeState before = node_->state();
+  ASSERT_EQ(node_->ctl(std::string("fail bus/pci/drivers_probe EIO ") + kOther), "ok\n");
+  const Ended ended = node_->change({"unbind", kVariant, kOther});
+  EXPECT_EQ(ended.code, 1) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr(std::string(kOther) + ": '"));
+  EXPECT_THAT(ended.text, Not(HasSubstr("has no driver now")));
   EXPECT_EQ(node_->state(), before);
 }
 
