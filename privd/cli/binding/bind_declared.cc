@@ -2,7 +2,6 @@
 
 #include "cli/common_options.h"
 #include "privd/base/instance_lock.h"
-#include "privd/bind/binding_deps.h"
 #include "privd/bind/plan/declaration.h"
 #include "privd/scan/pci_scan.h"
 
@@ -65,7 +64,6 @@ int bindEach(const ChangeOrder& order, const DeclaredDevices& declared,
   BindingService& asked = *service;
   const auto snapshot = scanFor(options.local);
   if (!snapshot) return refuse(display, snapshot.error());
-  const GuardSettings settings = guardSettingsOf(options.local.binding);
   const auto kept = asked.declared();
   if (!kept) return refuse(display, kept.error());
   int exitCode = 0;
@@ -75,13 +73,6 @@ int bindEach(const ChangeOrder& order, const DeclaredDevices& declared,
     if (!by) continue;
     ChangeAsked one{order, *by, {"privd", geteuid(), getpid()}};
     one.order.addresses = {address};
-    if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
-      ChangeReport report;
-      report.outcome = ChangeOutcome::kRefused;
-      report.error = address.str() + ": --allow does not match it";
-      exitCode = std::max(exitCode, tellChange(one.order, report, options, display));
-      continue;
-    }
     exitCode = std::max(exitCode, runChange(asked, io, one, options, display));
   }
   return exitCode;

@@ -97,10 +97,16 @@ int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeAsked
                  auto waiting = tellWaiting(io.provider->getTimer(), display);
                  report = service.change(order, asked.by, asked.who).wait(io.waitScope);
                })) {
-    display.err << "privd " << nameOf(order.kind) << ": " << exception->getDescription().cStr()
-                << (order.dryRun ? "\n"
-                                 : ": what became of the change is not known here (privd list says "
-                                   "how things are, privd audit show what was done)\n");
+    std::string why = exception->getDescription().cStr();
+    if (!order.dryRun) {
+      why +=
+          ": what became of the change is not known here (privd list says how things are, "
+          "privd audit show what was done)";
+    }
+    display.err << "privd " << nameOf(order.kind) << ": " << why << "\n";
+    if (display.list != nullptr) {
+      display.list->push_back({{"address", order.addresses.front().str()}, {"error", why}});
+    }
     return order.dryRun ? 1 : kExitChanged;
   }
   if (isUnrecorded(report) && !order.dryRun) {

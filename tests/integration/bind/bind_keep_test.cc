@@ -148,6 +148,15 @@ TEST_F(Declare, I6_EveryMemberNeedsItsAllowWithoutADaemonToo) {
   EXPECT_THAT(node_->writes(), IsEmpty());
 }
 
+TEST_F(Declare, WhatIsDeniedIsRefusedInThePolicysWordsWithoutADaemonToo) {
+  bring(kLaptop);
+  const Ended early =
+      node_->change(words({"bind", "--declared", "--deny", "8086:2723"}, kDeclareWifi));
+  EXPECT_EQ(early.code, 1);
+  EXPECT_THAT(early.text, HasSubstr(std::string(kWifi) + "  policy: a --deny of privd matches it"));
+  EXPECT_THAT(node_->writes(), IsEmpty());
+}
+
 class Hold : public EitherWay<BindCase> {};
 
 TEST_P(Hold, AnExclusionOutlivesEverythingAndIsRecorded) {

@@ -4,12 +4,15 @@
 #include "privd/bind/plan/declaration.h"
 #include "tests/support/fake_sysfs.h"
 
+#include <kj/debug.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace vfiogate {
@@ -18,12 +21,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Notes what it is to change; one address is refused.
+constexpr const char* kBreaks = "breaks off";
+
+/// Notes what it is to change. Of the addresses that are `refused` it says why; or it breaks off.
 class DeclaredService final : public BindingService {
 public:
   DeclaredService(std::vector<std::string>& bound, std::vector<ChangeBy>& by,
-                  std::vector<DeviceIdentity> kept)
-      : bound_(bound), by_(by), kept_(std::move(kept)) {}
+                  std::vector<DeviceIdentity> kept,
+                  const std::map<std::string, std::string>& refused)
+      : bound_(bound), by_(by), kept_(std::move(kept)), refused_(refused) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, ChangeBy by, AuditPeer who) override {
     EXPECT_EQ(order.kind, ChangeKind::kBind);
@@ -32,9 +38,11 @@ public:
     by_.push_back(by);
     bound_.push_back(order.addresses.at(0).str());
     ChangeReport report;
-    if (order.addresses.size() != 1 || bound_.back() == "0000:03:00.0") {
+    EXPECT_EQ(order.addresses.size(), 1U);
+    if (const auto why = refused_.find(bound_.back()); why != refused_.end()) {
+      if (why->second == kBreaks) return KJ_EXCEPTION(FAILED, "the pipe is closed");
       report.outcome = ChangeOutcome::kRefused;
-      report.error = "in use";
+      report.error = why->second;
     }
     return report;
   }
@@ -44,6 +52,7 @@ private:
   std::vector<std::string>& bound_;
   std::vector<ChangeBy>& by_;
   const std::vector<DeviceIdentity> kept_;
+  const std::map<std::string, std::string>& refused_;
 };
 
 class BindDeclared : public testing::Test {
@@ -66,7 +75,7 @@ protected:
     auto io = kj::setupAsyncIo();
     const BindingServiceMaker make = [this](const LocalBindingOptions&, kj::AsyncIoContext&) {
       ++made_;
-      kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, by_, kept_);
+      kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, by_, kept_, refused_);
       return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
     return bindDeclared({}, devices, options_, make, io, {out_, err_, form_});
@@ -82,6 +91,7 @@ protected:
   ControlOptions options_;
   std::vector<DeviceIdentity> kept_;
   std::vector<std::string> vfs_;
+  std::map<std::string, std::string> refused_{{"0000:03:00.0", "in use"}};
   std::string form_ = "table";
   std::vector<std::string> bound_;
   std::vector<ChangeBy> by_;
@@ -97,8 +107,7 @@ TEST_F(BindDeclared, NothingDeclaredTouchesNothing) {
   EXPECT_THAT(out_.str(), HasSubstr("nothing is declared"));
 }
 
-TEST_F(BindDeclared, BindsWhatIsDeclaredWithinAllowAndWhatIsKept) {
-  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+TEST_F(BindDeclared, BindsWhatIsDeclaredAndWhatIsKept) {
   keep("0000:02:00.0", 0x1111);
   EXPECT_EQ(bind({"0000:01:00.0=10de:2236"}), 0);
   EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:02:00.0"));
@@ -135,11 +144,33 @@ TEST_F(BindDeclared, WhatIsToHaveVirtualFunctionsStaysWithItsDriver) {
       << "no line is about the former, and the latter is no physical function";
 }
 
-TEST_F(BindDeclared, ARefusalKeepsNoOtherDeviceBackAndIsTheExitCode) {
+// Who judges it knows --deny, too.
+TEST_F(BindDeclared, WhatNoAllowMatchesIsJudgedByWhoBindsIt) {
   options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  refused_["0000:02:00.0"] = "0000:02:00.0: policy: a --deny of privd matches it";
+  EXPECT_EQ(bind({"10de:1111"}), 1);
+  EXPECT_THAT(bound_, ElementsAre("0000:02:00.0"));
+  EXPECT_THAT(by_, ElementsAre(ChangeBy::kDeclaration));
+  EXPECT_THAT(err_.str(), HasSubstr("0000:02:00.0: policy: a --deny of privd matches it"));
+}
+
+TEST_F(BindDeclared, ARefusalKeepsNoOtherDeviceBackAndIsTheExitCode) {
+  refused_["0000:02:00.0"] = "0000:02:00.0: no --allow";
   EXPECT_EQ(bind({"vendor=10de"}), 1);
-  EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:03:00.0"));
-  EXPECT_THAT(err_.str(), HasSubstr("0000:02:00.0: --allow does not match it"));
+  EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:02:00.0", "0000:03:00.0"));
+  EXPECT_THAT(err_.str(), HasSubstr("0000:02:00.0: no --allow"));
+}
+
+TEST_F(BindDeclared, OneThatBreaksOffIsInTheListAndKeepsNoOtherBack) {
+  form_ = "json";
+  refused_["0000:02:00.0"] = kBreaks;
+  EXPECT_EQ(bind({"vendor=10de"}), 3);
+  EXPECT_THAT(err_.str(), HasSubstr("the pipe is closed"));
+  const auto list = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(list.size(), 3U) << list;
+  EXPECT_EQ(list[1]["address"], "0000:02:00.0");
+  EXPECT_THAT(list[1]["error"], HasSubstr("the pipe is closed: what became of the change"));
+  EXPECT_EQ(list[2]["error"], "in use");
 }
 
 TEST_F(BindDeclared, AsADocumentItIsOneListOfWhatBecameOfEach) {
@@ -156,7 +187,7 @@ TEST_F(BindDeclared, AsADocumentItIsOneListOfWhatBecameOfEach) {
     EXPECT_THAT(err_.str(), HasSubstr("a daemon runs"));
   }
   out_.str("");
-  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  refused_["0000:02:00.0"] = "0000:02:00.0: no --allow";
   EXPECT_EQ(bind({"vendor=10de"}), 1);
   const auto list = nlohmann::json::parse(out_.str());
   ASSERT_EQ(list.size(), 3U) << list;
@@ -164,7 +195,7 @@ TEST_F(BindDeclared, AsADocumentItIsOneListOfWhatBecameOfEach) {
   EXPECT_EQ(list[0]["outcome"], "done");
   EXPECT_EQ(list[1]["address"], "0000:02:00.0");
   EXPECT_EQ(list[1]["outcome"], "refused");
-  EXPECT_THAT(list[1]["error"], HasSubstr("--allow does not match it"));
+  EXPECT_THAT(list[1]["error"], HasSubstr("no --allow"));
   EXPECT_EQ(list[2]["address"], "0000:03:00.0");
   EXPECT_EQ(list[2]["error"], "in use");
   out_.str("");
