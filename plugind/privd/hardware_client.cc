@@ -10,12 +10,22 @@
 namespace vfiogate {
 namespace {
 
-/// It rereads a group within milliseconds, behind a sweep over a large node within a second or two.
-constexpr auto kRereadPatience = 10 * kj::SECONDS;
+/// It answers within milliseconds, behind a sweep over a large node within a second or two. One
+/// that is stopped, or whose read does not come back, keeps its socket open.
+constexpr auto kAnswerPatience = 10 * kj::SECONDS;
+constexpr const char* kSilent = "privd-hardware does not answer";
 /// From a change's answer to the update that shows what it left.
 constexpr auto kShowPatience = 10 * kj::SECONDS;
 /// Between two rereads for that: what one saw may have changed again before it was told.
 constexpr auto kShowPause = 500 * kj::MILLISECONDS;
+
+DiscoveryCounts countsOf(capnp::List<std::uint64_t>::Reader told) {
+  DiscoveryCounts counts;
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(told.size(), kDiscoveryCounts); ++i) {
+    counts[static_cast<DiscoveryCount>(i)] = told[i];
+  }
+  return counts;
+}
 
 }  // namespace
 
@@ -90,9 +100,7 @@ kj::Promise<GroupReading> HardwareClient::reread(IommuGroupId group) {
           [this](Response<schema::GroupControl::RereadResults> response) {
             return takeReading(response.getAnswer());
           });
-      // One that is stopped, or whose read does not come back, keeps its socket open.
-      return calls_.within(timer_, kRereadPatience, "privd-hardware does not answer",
-                           kj::mv(answered));
+      return calls_.within(timer_, kAnswerPatience, kSilent, kj::mv(answered));
     });
   }
   return GroupReading{GroupReading::Answer::kFailed, {}};
@@ -149,20 +157,25 @@ std::vector<UnitId> HardwareClient::unitsOf(IommuGroupId group) {
 
 kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
   KJ_IF_MAYBE (session, calls_.session()) {
-    return calls_.pass([client = *session]() mutable {
-      return client.discoveryRequest().send().then(
-          [](Response<schema::Session::DiscoveryResults> response) {
-            const auto told = response.getCounts();
-            DiscoveryCounts counts;
-            for (std::uint32_t i = 0; i < std::min<std::size_t>(told.size(), kDiscoveryCounts);
-                 ++i) {
-              counts[static_cast<DiscoveryCount>(i)] = told[i];
-            }
-            return counts;
-          });
-    });
+    if (!std::exchange(counting_, true)) counts_ = askForCounts(*session).fork();
+    return counts_.addBranch();
   }
   return notInYet();
+}
+
+kj::Promise<DiscoveryCounts> HardwareClient::askForCounts(schema::Session::Client session) {
+  return calls_.pass([this, session = kj::mv(session)]() mutable {
+    auto answered = session.discoveryRequest().send().then(
+        [this](Response<schema::Session::DiscoveryResults> response) {
+          counting_ = false;
+          return countsOf(response.getCounts());
+        },
+        [this](kj::Exception&& failure) -> DiscoveryCounts {
+          counting_ = false;
+          kj::throwFatalException(kj::mv(failure));
+        });
+    return calls_.within(timer_, kAnswerPatience, kSilent, kj::mv(answered));
+  });
 }
 
 }  // namespace vfiogate

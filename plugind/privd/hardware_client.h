@@ -34,6 +34,8 @@ public:
   /// Rereads the group, and resolves when what that saw was told to `events`, or the group is not
   /// there. Ends the connection where it is not told within 10 s.
   kj::Promise<void> untilShown(IommuGroupId group);
+  /// Who asks while that is being asked waits for the same answer. Ends the connection where it
+  /// takes 10 s, also where nobody waits any more.
   kj::Promise<DiscoveryCounts> discovery();
 
   /// Tells the hardware again where it was told: what binder or gate say of it is another.
@@ -52,6 +54,7 @@ private:
   void take(schema::Update::Reader update);
   GroupReading takeReading(schema::RereadAnswer::Reader answer);
   void show();
+  kj::Promise<DiscoveryCounts> askForCounts(schema::Session::Client session);
   kj::Promise<void> rereadUntilShown(IommuGroupId group);
   kj::Promise<void> shown(Snapshot seen);
 
@@ -70,6 +73,8 @@ private:
   kj::Maybe<schema::Subscription::Client> subscription_;
   std::list<Waiter> waiters_;
   kj::Promise<void> resubscribing_ = nullptr;
+  bool counting_ = false;  ///< `counts_` is not there yet
+  kj::ForkedPromise<DiscoveryCounts> counts_ = nullptr;
   const std::shared_ptr<HardwareClient*> self_ = std::make_shared<HardwareClient*>(this);
 };
 

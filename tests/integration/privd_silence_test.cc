@@ -41,6 +41,19 @@ TEST_F(PrivdSilenceTest, I3_AHardwareProcessThatDoesNotAnswerIsHungUpOnAndMayCom
   EXPECT_EQ(privd_->hangUps(), 1U) << "the gate is there, and comes again, too";
 }
 
+// On an idle node the metrics alone ask it anything.
+TEST_F(PrivdSilenceTest, I3_AHardwareProcessThatTellsTheMetricsNothingIsHungUpOnAndMayComeBack) {
+  startPrivd();
+  privd_->stallDiscovery();
+  for (int visit = 0; visit < 20; ++visit) {
+    EXPECT_FALSE(await(link().discovery()).has_value()) << visit;
+  }
+  EXPECT_EQ(privd_->discoveries(), 1U);
+  EXPECT_TRUE(events_.there);
+  EXPECT_TRUE(until([this] { return privd_->sessions() == 2; }));
+  EXPECT_EQ(privd_->hangUps(), 1U);
+}
+
 TEST_F(PrivdSilenceTest, ABinderThatDoesNotAnswerWithholdsNoReading) {
   Hardware blind = twoGroups();
   blind.group(31).use = GroupUse::kBlind;

@@ -53,7 +53,7 @@ public:
   kj::Promise<GroupReading> rereadAndProbe(IommuGroupId group);
   /// Has the binder ask a card for its serial number. Never fails; may take a minute.
   kj::Promise<SerialAnswer> serialOf(const Bdf& device);
-  /// Absent: privd is away, or did not answer within 50 ms. Never fails.
+  /// Absent: privd is away, or did not answer within 50 ms; after 10 s of that it is. Never fails.
   kj::Promise<std::optional<DiscoveryCounts>> discovery();
 
   // Have the binder change the drivers of a group. Both resolve after hardwareSeen() showed what

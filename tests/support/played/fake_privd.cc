@@ -267,6 +267,10 @@ void FakePrivd::stallRereads() {
   impl_->onThread([&]() { impl_->play().rereadsStall = true; });
 }
 
+void FakePrivd::stallDiscovery() {
+  impl_->onThread([&]() { impl_->play().discoveryStalls = true; });
+}
+
 void FakePrivd::stallProbes() {
   impl_->onThread([&]() { impl_->play().probesStall = true; });
 }
@@ -313,6 +317,9 @@ unsigned FakePrivd::wholes() const {
 }
 unsigned FakePrivd::rereads() const {
   return impl_->play().rereads;
+}
+unsigned FakePrivd::discoveries() const {
+  return impl_->play().discoveries;
 }
 unsigned FakePrivd::adoptions() const {
   return impl_->play().adoptions;

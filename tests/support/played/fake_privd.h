@@ -76,6 +76,8 @@ public:
 
   /// From now on calls of `reread` are taken and never answered.
   void stallRereads();
+  /// The same of calls of `discovery`.
+  void stallDiscovery();
   /// The same of probes.
   void stallProbes();
 
@@ -89,6 +91,7 @@ public:
   unsigned sessions() const;  ///< entered with the right protocol
   unsigned wholes() const;    ///< full snapshots sent
   unsigned rereads() const;
+  unsigned discoveries() const;  ///< calls of `discovery`
   unsigned adoptions() const;
   unsigned checkpoints() const;  ///< calls of `checkpoint`
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node

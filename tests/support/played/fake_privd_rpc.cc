@@ -65,6 +65,12 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> discovery(DiscoveryContext context) override {
+    ++peer_.play.discoveries;
+    if (!peer_.play.discoveryStalls) return schema::Session::Server::discovery(context);
+    return kj::NEVER_DONE;
+  }
+
 private:
   PeerConnection& peer_;
 };

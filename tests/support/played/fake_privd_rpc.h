@@ -24,6 +24,7 @@ struct Play {
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool rereadsStall = false;
+  bool discoveryStalls = false;
   bool probesStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
   binder::Probed probe;                                      ///< without its number
@@ -45,6 +46,7 @@ struct Play {
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> rereads = 0;
+  std::atomic<unsigned> discoveries = 0;
   std::atomic<unsigned> adoptions = 0;
   std::atomic<unsigned> checkpoints = 0;
   std::atomic<unsigned> turnedAway = 0;

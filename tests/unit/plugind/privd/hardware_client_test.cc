@@ -19,10 +19,14 @@ namespace {
 
 class Subscribed final : public schema::Subscription::Server {};
 
+/// Calls of a process that was stopped, until answerAll().
+using Stopped = std::vector<kj::Own<kj::PromiseFulfiller<void>>>;
+
 /// Keeps the observer, and tells it nothing.
 class SilentSession final : public schema::Session::Server {
 public:
-  explicit SilentSession(kj::Maybe<schema::Observer::Client>& observer) : observer_(observer) {}
+  SilentSession(kj::Maybe<schema::Observer::Client>& observer, Stopped& stopped)
+      : observer_(observer), stopped_(stopped) {}
 
 protected:
   kj::Promise<void> watch(WatchContext context) override {
@@ -31,14 +35,19 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> discovery(DiscoveryContext context) override {
+    auto pair = kj::newPromiseAndFulfiller<void>();
+    stopped_.push_back(kj::mv(pair.fulfiller));
+    return pair.promise.then([context]() mutable { context.getResults().initCounts(1).set(0, 7); });
+  }
+
 private:
   kj::Maybe<schema::Observer::Client>& observer_;
+  Stopped& stopped_;
 };
 
-/// Of a process that was stopped, until answerAll().
 class StoppedControl final : public schema::GroupControl::Server {
 public:
-  using Stopped = std::vector<kj::Own<kj::PromiseFulfiller<void>>>;
   explicit StoppedControl(Stopped& stopped) : stopped_(stopped) {}
 
 protected:
@@ -58,7 +67,7 @@ protected:
   ~HardwareClientTest() noexcept override = default;
 
   void SetUp() override {
-    calls_.begin(kj::heap<SilentSession>(observer_));
+    calls_.begin(kj::heap<SilentSession>(observer_, stopped_));
     client_ = kj::heap<HardwareClient>(events_, calls_, bindings_, timer_);
     client_->subscribe().wait(io_.waitScope);
   }
@@ -85,7 +94,7 @@ protected:
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
-  StoppedControl::Stopped stopped_;
+  Stopped stopped_;
   test::SilentEvents events_;
   SessionCalls calls_;
   BindingView bindings_;
@@ -147,6 +156,45 @@ TEST_F(HardwareClientTest, AnAnswerInTimeEndsNothing) {
   EXPECT_EQ(reading.wait(io_.waitScope).answer, GroupReading::Answer::kVanished);
   pass(60 * kj::SECONDS);
   EXPECT_FALSE(over.poll(io_.waitScope));
+}
+
+// Each visitor of the metrics asks, and waits for a moment only.
+TEST_F(HardwareClientTest, I3_CountsThatAreNotToldIn10sEndTheConnectionHoweverManyAskedForThem) {
+  auto over = calls_.over();
+  for (int visitor = 0; visitor < 20; ++visitor) {
+    const auto asked = client_->discovery();
+    settle();
+  }
+  EXPECT_EQ(stopped_.size(), 1U);
+  pass(9 * kj::SECONDS);
+  { const auto asked = client_->discovery(); }
+  EXPECT_FALSE(over.poll(io_.waitScope));
+  pass(1 * kj::SECONDS);
+  ASSERT_TRUE(over.poll(io_.waitScope));
+  EXPECT_EQ(over.wait(io_.waitScope), "privd-hardware does not answer");
+}
+
+TEST_F(HardwareClientTest, CountsGoToAllWhoWaitAndAreAskedForAnewAfterThat) {
+  auto first = client_->discovery();
+  auto second = client_->discovery();
+  settle();
+  answerAll();
+  EXPECT_EQ(first.wait(io_.waitScope)[DiscoveryCount::kRereads], 7U);
+  EXPECT_EQ(second.wait(io_.waitScope)[DiscoveryCount::kRereads], 7U);
+  const auto third = client_->discovery();
+  settle();
+  EXPECT_EQ(stopped_.size(), 1U);
+}
+
+TEST_F(HardwareClientTest, CountsThatItFailedToTellAreAskedForAnew) {
+  auto failed = client_->discovery();
+  settle();
+  for (auto& call : std::exchange(stopped_, {})) call->reject(KJ_EXCEPTION(FAILED, "it cannot"));
+  EXPECT_ANY_THROW(failed.wait(io_.waitScope));
+  auto again = client_->discovery();
+  settle();
+  answerAll();
+  EXPECT_EQ(again.wait(io_.waitScope)[DiscoveryCount::kRereads], 7U);
 }
 
 }  // namespace
