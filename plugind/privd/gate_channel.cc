@@ -80,7 +80,7 @@ void ChannelToGate::send() {
   if (sendPacket(socket_, *packet) != PacketSent::kSent) {
     return hangUp("its gate does not take what it is asked");
   }
-  patience_ = timer_.afterDelay(kPatience)
+  patience_ = waitedInVain(timer_, kPatience)
                   .then([this]() { hangUp("its gate does not answer"); })
                   .eagerlyEvaluate(nullptr);
 }

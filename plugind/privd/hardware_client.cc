@@ -118,7 +118,11 @@ GroupReading HardwareClient::takeReading(schema::RereadAnswer::Reader answer) {
 }
 
 kj::Promise<void> HardwareClient::untilShown(IommuGroupId group) {
-  return timer_.timeoutAfter(kShowPatience, rereadUntilShown(group))
+  auto late = waitedInVain(timer_, kShowPatience).then([]() -> kj::Promise<void> {
+    return KJ_EXCEPTION(OVERLOADED, "it takes more than 10 s");
+  });
+  return rereadUntilShown(group)
+      .exclusiveJoin(kj::mv(late))
       .catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
         calls_.hangUp(std::string("it never showed what a change of drivers left: ") +
                       failure.getDescription().cStr());

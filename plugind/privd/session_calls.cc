@@ -7,8 +7,15 @@ namespace {
 
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
+constexpr auto kLastMoment = 1 * kj::SECONDS;
 
 }  // namespace
+
+kj::Promise<void> waitedInVain(kj::Timer& timer, kj::Duration patience) {
+  return timer.afterDelay(patience - kLastMoment).then([&timer]() {
+    return timer.afterDelay(kLastMoment);
+  });
+}
 
 SessionCalls::SessionCalls() : calls_(kCallsAtOnce) {}
 

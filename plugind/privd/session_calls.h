@@ -15,6 +15,10 @@ namespace vfiogate {
 template <typename Results>
 using Response = capnp::Response<Results>;
 
+/// Resolves after `patience`, of which the last second begins only once we run: where we were
+/// frozen what has come meanwhile is taken first. `patience` is at least 1 s.
+kj::Promise<void> waitedInVain(kj::Timer& timer, kj::Duration patience);
+
 /// Shared by the clients of one connection. The loop's thread only.
 class SessionCalls {
 public:
@@ -43,7 +47,7 @@ public:
   template <typename T>
   kj::Promise<T> within(kj::Timer& timer, kj::Duration patience, const char* why,
                         kj::Promise<T> promise) {
-    auto late = timer.afterDelay(patience).then([this, why]() -> kj::Promise<T> {
+    auto late = waitedInVain(timer, patience).then([this, why]() -> kj::Promise<T> {
       hangUp(why);
       return kj::NEVER_DONE;
     });

@@ -158,6 +158,38 @@ TEST_F(HardwareClientTest, AnAnswerInTimeEndsNothing) {
   EXPECT_FALSE(over.poll(io_.waitScope));
 }
 
+// The clock goes on while plugind itself is frozen, and the loop may see that before the answer
+// that came meanwhile.
+TEST_F(HardwareClientTest, AnAnswerThatCameWhileWeWereFrozenEndsNothing) {
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  auto reading = client_->reread(IommuGroupId(12));
+  pass(60 * kj::SECONDS);
+  EXPECT_FALSE(over.poll(io_.waitScope));
+  answerAll();
+  EXPECT_EQ(reading.wait(io_.waitScope).answer, GroupReading::Answer::kVanished);
+  EXPECT_FALSE(over.poll(io_.waitScope));
+}
+
+TEST_F(HardwareClientTest, WhatAChangeLeftIsShownAlsoWhereWeWereFrozenMeanwhile) {
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  auto shown = client_->untilShown(IommuGroupId(12));
+  pass(60 * kj::SECONDS);
+  answerAll();
+  EXPECT_FALSE(over.poll(io_.waitScope));
+  shown.wait(io_.waitScope);
+}
+
+TEST_F(HardwareClientTest, ASilenceThatGoesOnAfterWeWereFrozenEndsTheConnection) {
+  tell().wait(io_.waitScope);
+  auto over = calls_.over();
+  auto reading = client_->reread(IommuGroupId(12));
+  pass(60 * kj::SECONDS);
+  pass(1 * kj::SECONDS);
+  EXPECT_TRUE(over.poll(io_.waitScope));
+}
+
 // Each visitor of the metrics asks, and waits for a moment only.
 TEST_F(HardwareClientTest, I3_CountsThatAreNotToldIn10sEndTheConnectionHoweverManyAskedForThem) {
   auto over = calls_.over();
