@@ -136,9 +136,7 @@ kj::Promise<Checkpoint> GateClient::checkpoint() {
   return open<CheckpointFile>(gate::Open::File::kCheckpoint,
                               "privd could not open the kubelet's checkpoint",
                               [](std::string text, const gate::OpenedFile& opened) {
-                                CheckpointFile file{std::move(text), timeOf(opened.written), {}};
-                                if (opened.kubelet) file.kubelet = identityOf(*opened.kubelet);
-                                return file;
+                                return CheckpointFile{std::move(text), timeOf(opened.written)};
                               });
 }
 
