@@ -55,6 +55,7 @@ struct UseTrack {
 struct LostMemory {
   CheckpointVersion version;
   Instant since;  ///< when the kubelet that lost it was gone, too
+  friend bool operator==(const LostMemory&, const LostMemory&) = default;
 };
 
 /// A group that is `foreign` or `returning`: states without a holder.
