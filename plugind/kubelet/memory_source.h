@@ -2,12 +2,14 @@
 // Where plugind gets what the kubelet remembers: its checkpoint, and the way to PodResources.
 
 #include "ipc/base/result.h"
+#include "plugind/core/kubelet_memory.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 
 #include <kj/async.h>
 #include <kj/io.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace vfiogate {
@@ -16,6 +18,9 @@ namespace vfiogate {
 struct CheckpointFile {
   std::string text;
   std::chrono::sys_time<std::chrono::nanoseconds> written;  ///< its modification time
+  /// Of the registration socket, looked at after the file was opened: a version written before it
+  /// changed speaks for an earlier kubelet. Absent: no kubelet has its socket there.
+  std::optional<KubeletIdentity> kubelet;
 };
 
 class KubeletMemorySource {

@@ -136,7 +136,9 @@ kj::Promise<Checkpoint> GateClient::checkpoint() {
   return open<CheckpointFile>(gate::Open::File::kCheckpoint,
                               "privd could not open the kubelet's checkpoint",
                               [](std::string text, const gate::OpenedFile& opened) {
-                                return CheckpointFile{std::move(text), timeOf(opened.written)};
+                                CheckpointFile file{std::move(text), timeOf(opened.written), {}};
+                                if (opened.kubelet) file.kubelet = identityOf(*opened.kubelet);
+                                return file;
                               });
 }
 

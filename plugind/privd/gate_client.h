@@ -2,7 +2,6 @@
 // Asks privd's gate for the kubelet's sockets, and for files.
 
 #include "ipc/base/result.h"
-#include "plugind/core/kubelet_memory.h"
 #include "plugind/kubelet/memory_source.h"
 #include "plugind/privd/gate_channel.h"
 

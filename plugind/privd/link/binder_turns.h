@@ -33,8 +33,7 @@ public:
   /// The packet to send now, which is on its way from then on. Absent: nothing that waits may go.
   std::optional<std::string> next();
 
-  /// How many are in the row: on their way they are not yet. For tests: that the row does not grow
-  /// shows nowhere else.
+  /// How many are in the row: on their way they are not yet.
   std::size_t waiting() const { return row_.size(); }
 
   /// Takes what the binder sent; an answer goes to whoever asked. Returns what it tells unasked.
