@@ -170,15 +170,11 @@ kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
 kj::Promise<DiscoveryCounts> HardwareClient::askForCounts(schema::Session::Client session) {
   return calls_.pass([this, session = kj::mv(session)]() mutable {
     auto answered = session.discoveryRequest().send().then(
-        [this](Response<schema::Session::DiscoveryResults> response) {
-          counting_ = false;
+        [](Response<schema::Session::DiscoveryResults> response) {
           return countsOf(response.getCounts());
-        },
-        [this](kj::Exception&& failure) -> DiscoveryCounts {
-          counting_ = false;
-          kj::throwFatalException(kj::mv(failure));
         });
-    return calls_.within(timer_, kAnswerPatience, kSilent, kj::mv(answered));
+    return calls_.within(timer_, kAnswerPatience, kSilent, kj::mv(answered))
+        .attach(kj::defer([this]() { counting_ = false; }));
   });
 }
 

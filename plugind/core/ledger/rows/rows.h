@@ -122,6 +122,8 @@ void judgeUnprepare(Turn& turn, CallId id);
 void settleUnprepare(Turn& turn, CallId id);
 /// The spec is gone from disk, or could not be unlinked: what waited for it ends.
 void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked);
+/// Its spec could not be unlinked, and that was tried less than 5 s ago.
+bool restsAfterUnlink(const LedgerState& state, const std::string& claimUid, Instant now);
 /// Specs of refused calls that could not be unlinked, which no record stands for: every 5 s, and
 /// when privd is back (row 49).
 void unlinkLeft(Turn& turn);

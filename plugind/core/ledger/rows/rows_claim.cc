@@ -216,11 +216,16 @@ void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked) {
   refuseCall(turn, *asked, {"cdi", "the claim: its spec could not be unlinked, cdi"});
 }
 
+bool restsAfterUnlink(const LedgerState& state, const std::string& claimUid, Instant now) {
+  const auto failed = state.failedUnlinks.find(claimUid);
+  return failed != state.failedUnlinks.end() && now - failed->second < timing::kUseInterval;
+}
+
 void unlinkLeft(Turn& turn) {
   std::erase_if(turn.state.failedUnlinks, [&turn](const auto& failed) {
     const auto& [uid, tried] = failed;
-    const bool due = turn.now.instant - tried >= timing::kUseInterval;
-    if (!due || !recordsOf(turn.state, uid).empty()) return false;
+    const bool waits = restsAfterUnlink(turn.state, uid, turn.now.instant);
+    if (waits || !recordsOf(turn.state, uid).empty()) return false;
     turn.out.specsToUnlink.push_back({uid, {}, {}});
     return true;
   });

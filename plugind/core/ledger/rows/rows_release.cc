@@ -53,12 +53,7 @@ bool settles(const HolderRecord& record, Instant now) {
 
 bool waitsForUse(const LedgerState& state, const HolderRecord& record, Instant now) {
   if (record.unlinking) return false;
-  if (record.claim) {
-    const auto failed = state.failedUnlinks.find(record.claim->uid);
-    const bool rests =
-        failed != state.failedUnlinks.end() && now - failed->second < timing::kUseInterval;
-    if (rests) return false;
-  }
+  if (record.claim && restsAfterUnlink(state, record.claim->uid, now)) return false;
   return record.state == HolderState::kLingering || isLetGo(state, record, now);
 }
 
