@@ -32,6 +32,12 @@ protected:
   void unlinked(bool good = true) { node.run(node.ledger.specUnlinked("c1", good, node.now)); }
   /// The API server says that the claim is gone.
   void checkGone() { node.run(node.ledger.claimChecked("c1", false, node.now)); }
+  /// Twice, as far apart as it takes.
+  void loseClaim() {
+    checkGone();
+    node.pass(61s);
+    checkGone();
+  }
   /// In a's place, as privd tells.
   void makeNic() {
     PciDevice& device = node.hardware.device(kA);
@@ -221,9 +227,7 @@ TEST_F(UndecidedClaims, I1_NoGroupOfAClaimIsFreeBeforeItsSpecIsUnlinked) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
   setUse(32, GroupUse::kOpen);  // its VM lives on
-  checkGone();
-  node.pass(61s);
-  checkGone();
+  loseClaim();
   node.pass(5s);
   ASSERT_THAT(node.unlinked, IsEmpty());
   EXPECT_EQ(node.holding(kA), Holding::kAllocated);
@@ -244,9 +248,7 @@ TEST_F(UndecidedClaims, AGoneClaimIsNotKeptByAGroupThatShowsNoUse) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
   setUse(32, GroupUse::kBlind);
-  checkGone();
-  node.pass(61s);
-  checkGone();
+  loseClaim();
   node.pass(55s);
   EXPECT_THAT(node.unlinked, IsEmpty());
   node.pass(10s);
@@ -258,10 +260,8 @@ TEST_F(UndecidedClaims, AGoneClaimIsNotKeptByAGroupThatShowsNoUse) {
 TEST_F(UndecidedClaims, I10_AFailedUnlinkIsTriedAgainAfterFiveSeconds) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
-  checkGone();
-  node.pass(61s);
   node.writesSpecs = false;
-  checkGone();
+  loseClaim();
   node.pass(2s);
   ASSERT_THAT(node.unlinked, SizeIs(1));
   for (std::size_t tried = 1; tried < 4; ++tried) {
@@ -294,9 +294,7 @@ TEST_F(UndecidedClaims, AClaimThatIsThereAgainIsHeldAsBefore) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   setUse(31, GroupUse::kOpen);
-  checkGone();
-  node.pass(61s);
-  checkGone();
+  loseClaim();
   ASSERT_EQ(node.holding(kA), Holding::kLingering);
   node.run(node.ledger.claimChecked("c1", true, node.now));
   EXPECT_EQ(node.holding(kA), Holding::kAllocated);
@@ -309,10 +307,8 @@ TEST_F(UndecidedClaims, AClaimThatIsThereAgainIsHeldAsBefore) {
 TEST_F(UndecidedClaims, SoIsOneWhoseSpecCouldNotBeUnlinked) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
-  checkGone();
-  node.pass(61s);
   node.writesSpecs = false;
-  checkGone();
+  loseClaim();
   node.pass(2s);
   ASSERT_THAT(node.unlinked, SizeIs(1));
   node.run(node.ledger.claimChecked("c1", true, node.now));
@@ -327,9 +323,7 @@ TEST_F(UndecidedClaims, AnIdleGroupOfAClaimThatIsOpenElsewhereIsAskedAboutEveryF
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA), at(kC)}), "granted");
   setUse(32, GroupUse::kOpen);
-  checkGone();
-  node.pass(61s);
-  checkGone();
+  loseClaim();
   node.pass(10s);
   const int before = node.probesAsked;
   node.pass(60s);
